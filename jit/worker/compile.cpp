@@ -289,6 +289,7 @@ bool Compile::take(DeviceJob::Outcome device, std::unique_ptr<DeviceJob> job, Ho
   device.unit.places = std::move(host.places);
   device.unit.without_host = kernels_alone();
   if (!device.unit.images.empty()) m_units.push_back(std::move(device.unit));
+  if (device.header_kernels) m_units.push_back(std::move(*device.header_kernels));
   m_jobs.push_back(std::move(job));
   return true;
 }
@@ -301,11 +302,15 @@ ClangChoice Compile::clang_for(const HostUnit& unit) {
   choice.may_follow = wanted == "auto";
   auto request = std::make_shared<const CompileRequest>(m_request);
   const SourceFile* file = unit.file;
+  // As it was asked for: in the text that Clang reads, lambdas are marked as it needs them.
+  const auto is_it = [&](const SourceFile& one) { return one.name == file->name && has_device_lambda(one); };
+  choice.is_whole = !choice.may_follow || m_request.after_crash || std::ranges::any_of(m_asked->files, is_it);
   choice.compile = [this, request, file](const std::set<std::string>& kernels,
+                                         std::function<std::set<std::string>()> left_out,
                                          const std::atomic<bool>* cancelled) {
     return compile_nvptx(
-        {request.get(), file, kernels, &m_worker.device_preludes}, [this] { return make_files(); }, m_parts,
-        cancelled);
+        {request.get(), file, kernels, &m_worker.device_preludes, std::move(left_out)},
+        [this] { return make_files(); }, m_parts, cancelled);
   };
   // Of a cell it is known after the host's parse alone that no brace is open, which the device's could not
   // end.

@@ -6,9 +6,6 @@
 #include "jit/worker/device_job.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/cuda/cubin.h"
 #include "base/demangle.h"
@@ -19,10 +16,10 @@
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/ptx.h"
 #include "jit/worker/device_limits.h"
+#include "jit/worker/device_part.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/source_fs.h"
-#include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {
 namespace {
@@ -39,149 +36,12 @@ Diagnostic never_named(const KernelUse& kernel, const std::string& file) {
   return error;
 }
 
-void add_images(DeviceJob::Outcome& outcome, const std::vector<FatbinEntry>& images) {
-  for (const FatbinEntry& image : images) outcome.unit.images.push_back({image.arch, image.bytes});
-  outcome.unit.fatbin =
+constexpr char k_why_header_kernels[] = "host code launches kernels of headers, which NVRTC cannot compile";
+
+void add_images(DeviceUnit& unit, const std::vector<FatbinEntry>& images) {
+  for (const FatbinEntry& image : images) unit.images.push_back({image.arch, image.bytes});
+  unit.fatbin =
       images.size() == 1 && !images[0].arch.starts_with("compute_") ? images[0].bytes : make_fatbin(images);
-}
-
-// Words of a text, outside of comments or not: more words are found than there are, never fewer.
-template <class Visit>
-void for_each_word(llvm::StringRef text, const Visit& visit) {
-  const auto is_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t i = 0; i < text.size();) {
-    const size_t begin = i;
-    while (i < text.size() && is_word(text[i])) ++i;
-    if (i > begin) visit(text.slice(begin, i));
-    i += i == begin;
-  }
-}
-
-// Which files' lines can be seen in the device code.
-class ShownLines {
- public:
-  ShownLines(const CompileRequest& request, const DeviceSlice& slice) : m_all(keeps_lines(request.options)) {
-    // A macro tells the line of whoever uses it.
-    for (const SourceFile& file : slice.files) {
-      llvm::StringRef text = file.text;
-      m_all |= text.contains("source_location") || text.contains("__builtin_LINE");
-      for (size_t at = 0; (at = text.find("define", at)) != text.npos;) {
-        const size_t end = end_of_line(text, at);
-        add_macro(text.slice(at + 6, end));
-        at = end;
-      }
-    }
-    for (bool more = true; more;) {
-      more = false;
-      for (const auto& [name, words] : m_macros)
-        if (!m_tellers.contains(name) &&
-            std::ranges::any_of(words, [&](const auto& one) { return tells(one); }))
-          more = m_tellers.insert(name).second;
-    }
-  }
-  bool of(llvm::StringRef text) const {
-    bool shown = m_all;
-    for_each_word(text, [&](llvm::StringRef word) { shown |= tells(word); });
-    return shown;
-  }
-
- private:
-  static size_t end_of_line(llvm::StringRef text, size_t at) {
-    for (; at < text.size() && text[at] != '\n'; ++at)
-      if (text[at] == '\\' && text.substr(at + 1).ltrim('\r').starts_with("\n")) at = text.find('\n', at);
-    return at;
-  }
-  void add_macro(llvm::StringRef definition) {
-    std::string name;
-    for_each_word(definition, [&](llvm::StringRef word) {
-      if (name.empty())
-        name = word.str();
-      else
-        m_macros[name].insert(word.str());
-    });
-  }
-  bool tells(llvm::StringRef word) const {
-    return (word.contains_insensitive("assert") && word != "static_assert") || word == "__LINE__" ||
-           m_tellers.contains(word.str());
-  }
-
-  bool m_all;
-  std::map<std::string, std::set<std::string>> m_macros;  // the words in their definitions
-  std::set<std::string> m_tellers;
-};
-
-// Whether the code has a path of CUDA's headers, as an assertion in one of them writes it, or a warning has
-// one of any folder. The key leaves out where folders lie.
-bool names_folder(const DeviceResult& result, const DeviceRequest& request) {
-  const auto has_one = [](const std::string& text, const std::vector<std::string>& dirs) {
-    return std::ranges::any_of(
-        dirs, [&](const std::string& dir) { return !dir.empty() && text.find(dir) != std::string::npos; });
-  };
-  return std::ranges::any_of(
-             result.images,
-             [&](const FatbinEntry& image) { return has_one(image.bytes, request.cuda.include_dirs); }) ||
-         std::ranges::any_of(result.diagnostics, [&](const Diagnostic& one) {
-           return std::ranges::any_of(std::array{&one.file, &one.message}, [&](const std::string* text) {
-             return has_one(*text, request.cuda.include_dirs) || has_one(*text, request.include_dirs);
-           });
-         });
-}
-
-// The text without white space at the ends of lines and of itself. Without `lines` it has no empty lines, and
-// nothing before the first word of a line.
-std::string condensed(llvm::StringRef text, bool lines) {
-  std::string result;
-  text = text.rtrim(" \t\r\n");
-  while (!text.empty()) {
-    auto [line, rest] = text.split('\n');
-    text = rest;
-    const llvm::StringRef content = lines ? line.rtrim(" \t\r") : line.trim(" \t\r");
-    if (lines || !content.empty()) (result += content) += '\n';
-  }
-  return result;
-}
-
-std::string to_bytes(const DeviceResult& result) {
-  nlohmann::json images = nlohmann::json::array(), dependencies = nlohmann::json::array();
-  for (const FatbinEntry& image : result.images)
-    images.push_back({image.arch, nlohmann::json::binary({image.bytes.begin(), image.bytes.end()})});
-  for (const Dependency& d : result.dependencies)
-    dependencies.push_back({d.path, nlohmann::json::binary({d.content.begin(), d.content.end()}), d.absent});
-  nlohmann::json diagnostics = nlohmann::json::array();
-  for (const Diagnostic& d : result.diagnostics)
-    diagnostics.push_back({d.file, d.line, d.column, int(d.severity), d.message});
-  auto packed =
-      nlohmann::json::to_msgpack({images, result.lowered, result.managed, dependencies, diagnostics});
-  return {packed.begin(), packed.end()};
-}
-
-std::optional<DeviceResult> from_bytes(const std::string& bytes) {
-  try {
-    nlohmann::json all = nlohmann::json::from_msgpack(bytes);
-    DeviceResult result;
-    for (const auto& image : all.at(0)) {
-      const auto& content = image.at(1).get_binary();
-      result.images.push_back({image.at(0), std::string(content.begin(), content.end())});
-    }
-    result.lowered = all.at(1).get<std::vector<std::string>>();
-    result.managed = all.at(2).get<std::vector<std::string>>();
-    for (const auto& entry : all.at(3)) {
-      Dependency dependency;
-      dependency.path = entry.at(0);
-      const auto& content = entry.at(1).get_binary();
-      if (content.size() != dependency.content.size()) return std::nullopt;
-      std::copy(content.begin(), content.end(), dependency.content.begin());
-      dependency.absent = entry.at(2);
-      result.dependencies.push_back(std::move(dependency));
-    }
-    for (const auto& one : all.at(4))
-      result.diagnostics.push_back(
-          {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
-    result.ok = true;
-    return result;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
 }
 
 // "(void (*)(float *, int))&ns::f": tells overloads apart.
@@ -219,31 +79,6 @@ void add_mxnet_headers(const DeviceSlice& slice, const SysrootPack& pack, std::v
 }
 
 }  // namespace
-
-struct ClangChoice::Started {
-  std::atomic<bool> cancelled{false};
-  std::shared_future<NvptxResult> result;
-  ~Started() {
-    cancelled = true;
-    if (result.valid()) result.wait();
-  }
-};
-
-void ClangChoice::start() {
-  m_started = std::make_shared<Started>();
-  m_started->result = std::async(std::launch::async, [compile = compile, &cancelled = m_started->cancelled] {
-                        return compile({}, &cancelled);
-                      }).share();
-}
-
-NvptxResult ClangChoice::result(const std::set<std::string>& kernels,
-                                const std::atomic<bool>* cancelled) const {
-  return m_started ? m_started->result.get() : compile(kernels, cancelled);
-}
-
-void ClangChoice::cancel() const {
-  if (m_started) m_started->cancelled = true;
-}
 
 DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack,
                      const std::vector<SourceFile>& public_headers, DeviceSlice slice, int number,
@@ -483,7 +318,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
     outcome.unit.variable_symbols.push_back(variable.managed ? result->managed.at(managed++)
                                                              : result->lowered.at(lowered++));
   }
-  add_images(outcome, result->images);
+  add_images(outcome.unit, result->images);
 }
 
 void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
@@ -515,7 +350,31 @@ void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
     for (const DeviceVariable& variable : m_slice.variables)
       outcome.unit.variable_symbols.push_back(symbol(variable.mangled));
   if (has_foreign_variables() && !check_variables(result.ptx, outcome.unit.kernel_symbols, outcome)) return;
-  if (!result.symbols.empty()) add_images(outcome, result.device.images);
+  if (!result.symbols.empty()) add_images(outcome.unit, result.device.images);
+}
+
+// Clang compiles the kernels of headers alone, where NVRTC has compiled the others: these are what they would
+// be without the headers. False if all have to be in one piece of device code.
+bool DeviceJob::add_header_kernels(Outcome& outcome) const {
+  std::set<std::string> left_out;
+  for (const KernelUse& kernel : m_slice.kernels) left_out.insert(kernel.mangled);
+  NvptxResult result = m_clang.result_without(std::move(left_out), &m_cancelled);
+  if (!result.device.ok || result.has_variables) return false;
+  for (auto& timing : result.device.timings) outcome.timings.push_back(std::move(timing));
+  // Of the source's lines NVRTC and the host's compiler have warned.
+  std::ranges::copy_if(result.device.diagnostics, std::back_inserter(outcome.diagnostics),
+                       [](const Diagnostic& one) { return one.line == 0; });
+  outcome.dependencies.insert(outcome.dependencies.end(), result.device.dependencies.begin(),
+                              result.device.dependencies.end());
+  if (result.symbols.empty()) return true;
+  DeviceUnit& unit = outcome.header_kernels.emplace();
+  unit.number = m_number;
+  unit.file = m_slice.main_file + " (kernels of headers)";
+  unit.slice = &m_slice;
+  unit.compiler = "clang: " + (m_clang.why.empty() ? std::string(k_why_header_kernels) : m_clang.why);
+  unit.has_header_kernels = true;
+  add_images(unit, result.device.images);
+  return true;
 }
 
 // Of what NVRTC reads before the source's own text: options, sliced headers, and the includes that lead
@@ -540,13 +399,14 @@ DeviceJob::Outcome DeviceJob::run() {
     return outcome;
   };
   Outcome outcome = fresh();
+  const bool has_header_kernels = m_slice.has_header_kernels && m_clang.may_follow && !kernels_alone();
   std::string why = m_clang.why;
-  if (why.empty() && m_clang.may_follow && m_slice.has_header_kernels)
-    why = "host code launches kernels of headers, which NVRTC cannot compile";
-  if (!why.empty()) {
+  if (why.empty() && has_header_kernels) why = k_why_header_kernels;
+  if (!why.empty() && (m_clang.is_whole || m_slice.kernels.empty())) {
     run_clang(outcome, why);
     return outcome;
   }
+  if (has_header_kernels) m_clang.start();
   if (m_slice.empty()) {
     outcome.ok = true;  // only kernels of headers, and NVRTC is to compile the device code
     return outcome;
@@ -559,6 +419,11 @@ DeviceJob::Outcome DeviceJob::run() {
     return outcome;
   }
   run_nvrtc(outcome);
+  if (outcome.ok && !m_cancelled && has_header_kernels && !add_header_kernels(outcome)) {
+    outcome = fresh();
+    run_clang(outcome, why + "; all kernels are in one piece, since these use variables of the GPU's memory");
+    return outcome;
+  }
   const auto is_error = [](const Diagnostic& one) { return one.severity >= Severity::error; };
   const auto error = std::ranges::find_if(outcome.diagnostics, is_error);
   if (outcome.ok || m_cancelled || !m_clang.may_follow || error == outcome.diagnostics.end() ||

@@ -2,38 +2,22 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <future>
 #include <memory>
-#include <set>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "jit/compile.h"
+#include "jit/worker/clang_choice.h"
 #include "jit/worker/device/device_compiler.h"
 #include "jit/worker/link/device_tables.h"
-#include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/nvrtc_messages.h"
 #include "jit/worker/source/sysroot.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
-
-/// Whether Clang compiles a unit's device code, and how it is asked to.
-struct ClangChoice {
-  using Compile = std::function<NvptxResult(const std::set<std::string>& kernels, const std::atomic<bool>*)>;
-  std::string why;          ///< NVRTC is not asked; "": it is
-  bool may_follow = false;  ///< where NVRTC refuses, Clang is asked
-  Compile compile;
-
-  /// Compiles all kernels, beside whatever the caller does. The last copy of this choice ends it.
-  void start();
-  /// The result, whether it was started or not.
-  NvptxResult result(const std::set<std::string>& kernels, const std::atomic<bool>* cancelled) const;
-  void cancel() const;
-
- private:
-  struct Started;
-  std::shared_ptr<Started> m_started;
-};
 
 class DeviceJob {
  public:
@@ -42,6 +26,7 @@ class DeviceJob {
     bool invalid = false;  ///< a header on disk is no text
     bool reused = false;   ///< device code of an earlier compile
     DeviceUnit unit;
+    std::optional<DeviceUnit> header_kernels;  ///< what Clang compiled, where NVRTC did the rest
     std::vector<Diagnostic> diagnostics;
     std::vector<Dependency> dependencies;
     std::vector<std::pair<std::string, double>> timings;
@@ -72,6 +57,7 @@ class DeviceJob {
                        Outcome& outcome) const;
   void run_nvrtc(Outcome& outcome);
   void run_clang(Outcome& outcome, const std::string& why);
+  bool add_header_kernels(Outcome& outcome) const;
   Digest key_of_headers() const;
   NvrtcMessages messages() const { return {m_slice, has_system_headers(m_request.options)}; }
   void place_spills(std::vector<Diagnostic>& diagnostics) const;

@@ -76,6 +76,45 @@ def test_device_vectors_and_a_lambda():
     assert lib.run(100, 3) == 3 * 4950
 
 
+def test_nvrtc_and_clang_each_compile_a_part():
+    lib = inline(r"""
+    #include <thrust/device_ptr.h>
+    #include <thrust/fill.h>
+    #include <thrust/reduce.h>
+    __device__ float g_step = 2;
+    template <class T> __global__ void add(T* x, T a) { x[threadIdx.x] += a * g_step; }
+    float run(float* x, float a, cudaStream_t s) {
+      thrust::device_ptr<float> d(x);
+      thrust::fill(d, d + 32, 1.f);
+      add<<<1, 32, 0, s>>>(x, a);
+      cudaStreamSynchronize(s);
+      return thrust::reduce(d, d + 32);
+    }
+    """)
+    assert [text.split(":")[0] for text in lib.device_compilers.values()] == ["nvrtc", "clang"]
+    x = torch.zeros(32, device="cuda")
+    assert lib.run(x, 3.0) == 32 * 7 and torch.equal(x, torch.full_like(x, 7))
+
+
+def test_an_algorithm_and_a_kernel_share_a_variable():
+    lib = inline(r"""
+    #include <thrust/device_ptr.h>
+    #include <thrust/transform.h>
+    __device__ int g_calls;
+    struct Count { __device__ int operator()(int v) const { atomicAdd(&g_calls, 1); return v + 1; } };
+    __global__ void own(int* x) { atomicAdd(&g_calls, 100); x[0] += 1; }
+    int run(int* x, int n) {
+      thrust::device_ptr<int> d(x);
+      thrust::transform(d, d + n, d, Count());
+      own<<<1, 1>>>(x);
+      int calls = 0;
+      cudaMemcpyFromSymbol(&calls, g_calls, sizeof calls);
+      return calls;
+    }
+    """)
+    x = torch.zeros(1000, device="cuda", dtype=torch.int32)
+    assert lib.run(x, 1000) == 1100 and x.sum().item() == 1001
+
 def test_cub_device_reduce():
     lib = clang(r"""
     #include <cub/device/device_reduce.cuh>

@@ -90,4 +90,8 @@ std::vector<Diagnostic> refused_features(const std::vector<SourceFile>& texts) {
   return refused;
 }
 
+bool has_device_lambda(const SourceFile& text) {
+  return scan_source(text.text).device_lambda.line != 0;
+}
+
 }  // namespace tarsia::jit

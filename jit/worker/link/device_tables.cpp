@@ -153,7 +153,8 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units,
   Data data(context);
   set_target(data.module());
 
-  std::vector<llvm::Constant*> images, records;
+  std::vector<llvm::Constant*> images;
+  std::size_t n_records = 0;
   for (const DeviceUnit& unit : units) {
     llvm::Constant* fatbin = nullptr;
     for (const DeviceImage& image : unit.images) {
@@ -195,7 +196,7 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units,
                    true);
     for (size_t i = 0; i < unit.kernel_symbols.size(); ++i) describe_kernel(data, unit, i);
     for (size_t i = 0; i < unit.variable_symbols.size(); ++i) describe_variable(data, unit, i);
-    auto* entry = data.place(record, true, "tarsia_cuda_unit_" + std::to_string(unit.number));
+    auto* entry = data.place(record, true, "tarsia_cuda_unit_" + std::to_string(n_records++));
     entry->setSection("tarsia_cuda_units");
     for (size_t i = 0; i < unit.places.size(); ++i)
       data.place(llvm::ConstantDataArray::getString(context, unit.places[i]), true,

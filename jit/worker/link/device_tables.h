@@ -14,7 +14,7 @@ struct DeviceImage {
   std::string bytes;  ///< a cubin (ELF), or PTX with its NUL
 };
 
-/// The device code of one translation unit.
+/// The device code of one translation unit, or one of its two pieces: see DeviceJob::Outcome.
 struct DeviceUnit {
   int number = 0;
   std::string file;

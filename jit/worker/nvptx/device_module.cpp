@@ -7,6 +7,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/IPO/Internalize.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 namespace tarsia::jit {
 namespace {
@@ -63,6 +64,24 @@ void keep_kernels(llvm::Module& module, const std::set<std::string>& symbols) {
   for (llvm::Function& function : module)
     if (is_kernel(function) && !function.isDeclaration() && !symbols.count(function.getName().str()))
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+void leave_out(llvm::Module& module, const std::set<std::string>& symbols) {
+  for (llvm::Function& function : module)
+    if (is_kernel(function) && !function.isDeclaration() && symbols.count(function.getName().str()))
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  for (llvm::GlobalVariable& variable : module.globals())
+    if (variable.isExternallyInitialized() && !variable.isDeclaration())
+      variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  llvm::removeFromUsedLists(module, [&](llvm::Constant* value) {
+    const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value);
+    return symbols.count(value->getName().str()) || (variable && variable->isExternallyInitialized());
+  });
+}
+
+bool has_variables(const llvm::Module& module) {
+  return llvm::any_of(module.globals(),
+                      [](const llvm::GlobalVariable& one) { return one.isExternallyInitialized(); });
 }
 
 void hide_functions(llvm::Module& module) {

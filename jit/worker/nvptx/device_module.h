@@ -21,6 +21,12 @@ std::string link_libdevice(llvm::Module& module, llvm::StringRef bitcode);
 /// Leaves these kernels alone, and what they use: all others go.
 void keep_kernels(llvm::Module& module, const std::set<std::string>& symbols);
 
+/// Leaves these kernels out, and what they alone use, variables included.
+void leave_out(llvm::Module& module, const std::set<std::string>& symbols);
+
+/// Whether the code uses variables in the GPU's memory, as far as the optimiser has left them.
+bool has_variables(const llvm::Module& module);
+
 /// Makes all functions but kernels the module's own, as in a program of one file: those that are inlined
 /// leave nothing behind, and ptxas may give the others the registers that their kernels allow.
 void hide_functions(llvm::Module& module);

@@ -53,6 +53,7 @@ constexpr int k_most_rounds = 8;
 struct Pass {
   std::string ptx;
   std::set<std::string> symbols;
+  bool has_variables = false;
   std::vector<std::string> errors;  ///< of the code generator, without places
 };
 
@@ -179,6 +180,10 @@ class Consumer final : public clang::SemaConsumer {
     }
     if (!pass.errors.empty() || m_task.is_cancelled()) return;
     if (!m_task.unit.kernels.empty()) keep_kernels(module, m_task.unit.kernels);
+    const std::set<std::string> left_out =
+        m_task.unit.left_out ? m_task.unit.left_out() : std::set<std::string>();
+    if (m_task.is_cancelled()) return;
+    if (!left_out.empty()) leave_out(module, left_out);
     hide_functions(module);
     pass.symbols = symbols_of(module);
     llvm::SmallVector<char, 0> bytes;
@@ -186,6 +191,7 @@ class Consumer final : public clang::SemaConsumer {
                              &module, clang::Backend_EmitAssembly, m_clang.getVirtualFileSystemPtr(),
                              std::make_unique<llvm::raw_svector_ostream>(bytes));
     pass.ptx.assign(bytes.begin(), bytes.end());
+    pass.has_variables = !left_out.empty() && has_variables(module);
   }
 
   Task& m_task;
@@ -402,6 +408,7 @@ class Compile {
     for (std::string& error : pass.errors) result.diagnostics.push_back(error_of(m_unit, std::move(error)));
     if (has_errors(result.diagnostics) || is_cancelled()) return false;
     m_result.symbols.insert(pass.symbols.begin(), pass.symbols.end());
+    m_result.has_variables |= pass.has_variables;
     m_result.ptx = std::move(pass.ptx);
     const std::string& ptx = m_result.ptx;
     if (m_request.cuda_parts.nvjitlink.empty()) {

@@ -25,13 +25,18 @@ struct NvptxUnit {
   const SourceFile* file = nullptr;
   std::set<std::string> kernels;       ///< by symbol: these alone are wanted; empty: all are
   DevicePreludes* preludes = nullptr;  ///< null: none are used
+  /// Tells the kernels that NVRTC has compiled, by symbol: they are left out. It is asked when the text has
+  /// been parsed, and may wait for NVRTC. Null: there are none.
+  std::function<std::set<std::string>()> left_out;
 };
 
 struct NvptxResult {
   /// Of the fields of DeviceResult, `lowered` and `managed` stay empty: symbols are known by mangling.
   DeviceResult device;
   std::set<std::string> symbols;  ///< kernels and variables of the device code
-  std::string ptx;                ///< of the last architecture
+  /// Of a unit that leaves out kernels: the others use variables of the GPU's memory, which both would have.
+  bool has_variables = false;
+  std::string ptx;  ///< of the last architecture
 };
 
 /// Makes a fresh file system of the request.

@@ -99,6 +99,8 @@ class Writer {
       m_to.text(macro).number(Number(paths.size()));
       for (const std::string& path : paths) m_to.number(index_of(path, m_path_at, m_paths));
     }
+    m_to.number(Number(all.device_macros.size()));
+    for (const std::string& macro : all.device_macros) m_to.text(macro);
     for (const auto& identifier : m_context.Idents) index_of_word(identifier.getKey());
     std::string bytes;
     LittleWriter head(bytes);
@@ -249,6 +251,7 @@ class Reader {
       std::set<std::string>& paths = all.defined[m_from.text()];
       repeat(m_from, [&] { paths.insert(element(m_paths)); });
     });
+    repeat(m_from, [&] { all.device_macros.insert(m_from.text()); });
     const auto is_lost = [](const FilesOfHeaders::One& one) { return one.id.isInvalid(); };
     if (!m_from.good() || !m_from.at_end() || std::ranges::any_of(all.files, is_lost)) return std::nullopt;
     std::ranges::sort(m_words);

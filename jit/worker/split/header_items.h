@@ -47,6 +47,7 @@ struct FilesOfHeaders {
   };
   std::vector<One> files;  ///< in order of inclusion
   DefinedMacros defined;
+  DeviceMacros::Names device_macros;
   std::shared_ptr<const std::vector<std::string>> words;  ///< every identifier in them, sorted
 
   /// Of a parse that has just been written as a precompiled form, by this writer.

@@ -247,6 +247,7 @@ std::string Slicer::Impl::take_headers(clang::ASTWriter& writer) {
       headers.files.push_back(
           {id, tokens.files().at(id), std::move(file), host_texts.at(id), host_names.at(id)});
   headers.defined = std::move(defined);
+  headers.device_macros = items.macros_of_headers();
   return headers.write(context, writer);
 }
 
@@ -261,6 +262,7 @@ void Slicer::Impl::adopt(FilesOfHeaders headers) {
     host_names[one.id] = std::move(one.host_names);
   }
   defined.merge(headers.defined);
+  items.adopt_macros(headers.device_macros);
   words_of_headers = std::move(headers.words);
 }
 

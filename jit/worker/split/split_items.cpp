@@ -83,8 +83,8 @@ class ItemReader::Impl {
       file.own = llvm::StringRef(recorded.path).starts_with(k_source_dir);
       file.text = m_sources.getBufferData(id);
       file.skipped = &recorded.skipped;
-      file.regions = read_regions(file.text, recorded.skipped, m_context.getLangOpts());
     }
+    read_regions_of_files();
     const clang::TranslationUnitDecl* unit = m_context.getTranslationUnitDecl();
     const clang::Decl* next = m_last ? m_last->getNextDeclInContext() : *unit->noload_decls_begin();
     for (; next; next = next->getNextDeclInContext()) {
@@ -111,8 +111,26 @@ class ItemReader::Impl {
   }
 
   std::map<clang::FileID, SplitFile>& files() { return m_complete; }
+  const DeviceMacros::Names& macros_of_headers() const { return m_header_macros.names(); }
+  void adopt_macros(const DeviceMacros::Names& names) {
+    m_header_macros.add_names(names);
+    m_macros.add_names(names);
+  }
 
  private:
+  // A header's regions are what they are under every text that includes it.
+  void read_regions_of_files() {
+    for (auto& [id, file] : m_files) {
+      if (!file.own) m_header_macros.add(file.text);
+      m_macros.add(file.text);
+    }
+    m_header_macros.find();
+    m_macros.find();
+    for (auto& [id, file] : m_files)
+      file.regions = read_regions(file.text, *file.skipped, file.own ? m_macros : m_header_macros,
+                                  m_context.getLangOpts());
+  }
+
   File* file_of(clang::SourceLocation location) {
     auto found = m_files.find(m_sources.getFileID(m_sources.getExpansionLoc(location)));
     return found == m_files.end() ? nullptr : &found->second;
@@ -271,7 +289,8 @@ class ItemReader::Impl {
       if (const auto* special = type->getAs<clang::TemplateSpecializationType>();
           special && !special->isTypeAlias())
         decl = special->getTemplateName().getAsTemplateDecl();
-      if (decl && decl->getIdentifier() && is_users(decl->getLocation()))
+      // A parameter of the specialisation's own stands for any type.
+      if (decl && !decl->isTemplateParameter() && decl->getIdentifier() && is_users(decl->getLocation()))
         item.argument_types.push_back(decl->getIdentifier());
     }
   }
@@ -472,7 +491,8 @@ class ItemReader::Impl {
   const clang::SourceManager& m_sources;
   const TokenRecorder& m_recorder;
   HostTypes m_host_types;
-  std::map<clang::FileID, File> m_files;  // that are being read
+  DeviceMacros m_header_macros, m_macros;  // of headers on disk; of all files
+  std::map<clang::FileID, File> m_files;   // that are being read
   std::map<clang::FileID, SplitFile> m_complete;
   const clang::Decl* m_last = nullptr;  // of the unit, that was read
   std::map<const File*, std::vector<Item>> m_unseen_regions;
@@ -486,6 +506,12 @@ std::vector<clang::FileID> ItemReader::read(clang::FileID open) {
 }
 SplitFile& ItemReader::adopt(clang::FileID id, SplitFile file) {
   return m_impl->adopt(id, std::move(file));
+}
+const DeviceMacros::Names& ItemReader::macros_of_headers() const {
+  return m_impl->macros_of_headers();
+}
+void ItemReader::adopt_macros(const DeviceMacros::Names& names) {
+  m_impl->adopt_macros(names);
 }
 std::map<clang::FileID, SplitFile>& ItemReader::files() {
   return m_impl->files();

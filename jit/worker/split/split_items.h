@@ -118,6 +118,9 @@ class ItemReader {
   std::vector<clang::FileID> read(clang::FileID open);
   /// Takes a file that an earlier parse read, of which a precompiled form is read here.
   SplitFile& adopt(clang::FileID id, SplitFile file);
+  /// What the headers on disk define for the device; of headers that an earlier parse read, it is told.
+  const DeviceMacros::Names& macros_of_headers() const;
+  void adopt_macros(const DeviceMacros::Names& names);
   /// The files that are complete. They stay where they are.
   std::map<clang::FileID, SplitFile>& files();
   const std::map<clang::FileID, SplitFile>& files() const;

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "clang/Basic/CharInfo.h"
 #include "clang/Basic/LangOptions.h"
 #include "clang/Lex/Lexer.h"
 
@@ -19,9 +20,11 @@ namespace {
 
 class Reader {
  public:
-  Reader(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options)
+  Reader(llvm::StringRef text, const Ranges& skipped, const DeviceMacros& macros,
+         const clang::LangOptions& options)
       : m_text(text),
         m_skipped(skipped),
+        m_macros(macros),
         m_lexer(clang::SourceLocation(), options, m_text.data(), m_text.data(),
                 m_text.data() + m_text.size()) {}
 
@@ -81,7 +84,6 @@ class Reader {
         m_begins.pop_back();
       }
     } else if (kind != "else") {
-      if (kind == "define" && !words.empty() && in_arch_group()) m_arch_macros.insert(words[0].second.str());
       if (is_skipped(hash) && in_arch_group())
         for (auto [at, word] : words) m_result.names.emplace_back(at, word.str());
     }
@@ -106,9 +108,7 @@ class Reader {
       m_result.names.emplace_back(at, spelling(token).str());
   }
 
-  bool is_arch(llvm::StringRef word) const {
-    return word.contains("CUDA_ARCH") || word == "__CUDACC_RTC__" || m_arch_macros.count(word.str());
-  }
+  bool is_arch(llvm::StringRef word) const { return m_macros.asks(word); }
   bool in_arch_group() const { return std::find(m_groups.begin(), m_groups.end(), true) != m_groups.end(); }
   bool is_skipped(uint32_t at) const {
     auto next = std::upper_bound(m_skipped.begin(), m_skipped.end(), at,
@@ -118,10 +118,11 @@ class Reader {
 
   const llvm::StringRef m_text;
   const Ranges& m_skipped;
+  const DeviceMacros& m_macros;
   clang::Lexer m_lexer;
   std::vector<bool> m_groups;      // that are open: whether they ask for the device
   std::vector<uint32_t> m_begins;  // of these
-  std::set<std::string> m_arch_macros, m_defined;
+  std::set<std::string> m_defined;
   std::map<size_t, std::vector<std::string>> m_asked;  // the words of conditions, by their directives
   FileRegions m_result;
 };
@@ -147,8 +148,76 @@ bool FileRegions::is_asking(uint32_t at) const {
   return is_within(asking, at);
 }
 
-FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options) {
-  return Reader(text, skipped, options).run();
+namespace {
+
+bool is_word_byte(char byte) {
+  return clang::isAsciiIdentifierContinue(static_cast<unsigned char>(byte));
+}
+
+std::vector<std::string> words_of(llvm::StringRef text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const llvm::StringRef word = text.take_while(is_word_byte);
+    if (!word.empty() && !clang::isDigit(static_cast<unsigned char>(word.front())))
+      words.push_back(word.str());
+    text = text.drop_front(std::max<size_t>(word.size(), 1));
+  }
+  return words;
+}
+
+/// The line that begins here, with those that continue it.
+llvm::StringRef whole_line(llvm::StringRef text) {
+  size_t end = text.find('\n');
+  while (end != text.npos && text.substr(0, end).rtrim('\r').ends_with("\\")) end = text.find('\n', end + 1);
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+// Directives in comments are read as well. What they ask for is asked for by others, too, or does no harm.
+void DeviceMacros::add(llvm::StringRef text) {
+  std::vector<std::vector<std::string>> open;
+  while (!text.empty()) {
+    llvm::StringRef line = whole_line(text);
+    text = text.drop_front(std::min(line.size() + 1, text.size()));
+    line = line.ltrim(" \t");
+    if (!line.consume_front("#")) continue;
+    line = line.ltrim(" \t");
+    const llvm::StringRef kind = line.take_while(is_word_byte);
+    line = line.drop_front(kind.size());
+    if (kind == "if" || kind == "ifdef" || kind == "ifndef") {
+      open.push_back(words_of(line));
+    } else if (kind.starts_with("elif") && !open.empty()) {
+      for (std::string& word : words_of(line)) open.back().push_back(std::move(word));
+    } else if (kind == "endif" && !open.empty()) {
+      open.pop_back();
+    } else if (kind == "define" && !open.empty()) {
+      Definition definition{line.ltrim(" \t").take_while(is_word_byte).str(), {}};
+      for (const auto& words : open)
+        definition.conditions.insert(definition.conditions.end(), words.begin(), words.end());
+      m_definitions.push_back(std::move(definition));
+    }
+  }
+}
+
+void DeviceMacros::find() {
+  const auto is_found = [&](const Definition& one) {
+    if (std::ranges::none_of(one.conditions, [&](const std::string& word) { return asks(word); }))
+      return false;
+    m_names.insert(one.name);
+    return true;
+  };
+  while (std::erase_if(m_definitions, is_found) > 0) {
+  }
+}
+
+bool DeviceMacros::asks(llvm::StringRef word) const {
+  return word.contains("CUDA_ARCH") || word == "__CUDACC_RTC__" || m_names.contains(std::string_view(word));
+}
+
+FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const DeviceMacros& macros,
+                         const clang::LangOptions& options) {
+  return Reader(text, skipped, macros, options).run();
 }
 
 }  // namespace tarsia::jit

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +41,32 @@ struct FileRegions {
   bool is_asking(uint32_t at) const;
 };
 
+/// The macros that are defined where a condition asks whether the device is compiled, in any of several
+/// files: what one header defines, others ask for.
+class DeviceMacros {
+ public:
+  using Names = std::set<std::string, std::less<>>;
+
+  /// Reads the definitions of a file. The names are complete when find() has been called after the last one.
+  void add(llvm::StringRef text);
+  void find();
+  void add_names(const Names& names) { m_names.insert(names.begin(), names.end()); }
+  const Names& names() const { return m_names; }
+  /// Whether a condition that mentions the word asks whether the device is compiled.
+  bool asks(llvm::StringRef word) const;
+
+ private:
+  struct Definition {
+    std::string name;
+    std::vector<std::string> conditions;  ///< the words of those that are open around it
+  };
+  std::vector<Definition> m_definitions;  ///< that are not known to be the device's
+  Names m_names;
+};
+
 /// `text` must be followed by a NUL. `skipped`: what the preprocessor left out, directives included, in
 /// order.
-FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options);
+FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const DeviceMacros& macros,
+                         const clang::LangOptions& options);
 
 }  // namespace tarsia::jit

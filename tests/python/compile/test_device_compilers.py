@@ -100,6 +100,63 @@ def test_thrust_goes_to_clang_and_brings_its_kernels():
     assert any("DeviceRadixSort" in name for name in names) and any("DeviceReduce" in name for name in names)
 
 
+BOTH = r"""
+#include <thrust/device_ptr.h>
+#include <thrust/fill.h>
+__device__ float g_step = 2;
+__global__ void add(float* x, float a) { x[threadIdx.x] += a * g_step; }
+void run(float* x, float a, cudaStream_t s) {
+  thrust::device_ptr<float> d(x);
+  thrust::fill(d, d + 32, 1.f);
+  add<<<1, 32, 0, s>>>(x, a);
+}
+"""
+
+
+def test_a_users_kernels_are_nvrtcs_beside_those_of_headers():
+    lib = tarsia.load_inline(BOTH, ptx=True, arch="sm_90")
+    own, headers = lib.device_compilers["source"], lib.device_compilers["source (kernels of headers)"]
+    assert own == "nvrtc" and headers.startswith("clang: line 2: <thrust/device_ptr.h>: NVRTC cannot compile Thrust")
+    assert lib.kernels == ("add",) and sorted(lib.globals) == ["g_step"]
+    ptx = {file: data.decode() for (file, arch), data in lib.cubins.items() if arch == "compute_90"}
+    assert re.findall(r"\.entry (\w+)", ptx["source"]) == ["_Z3addPff"] and "g_step" in ptx["source"]
+    fills = ptx["source (kernels of headers)"]
+    assert "__fill" in fills and "_Z3addPff" not in fills and "g_step" not in fills
+
+
+def test_both_pieces_of_device_code_are_kept():
+    source = fresh(BOTH)
+    first = tarsia.load_inline(source)
+    both = first.device_compilers
+    first.unload()
+    again = tarsia.load_inline(source)
+    assert again.origin in ("disk", "memory") and again.device_compilers == both and len(both) == 2
+
+
+def test_kernels_of_headers_that_use_the_users_variables_are_in_one_piece_with_them():
+    """Two pieces of device code would have a variable each."""
+    source = BOTH.replace("thrust::fill(d, d + 32, 1.f)", "thrust::transform(d, d + 32, d, Step())")
+    source = source.replace("<thrust/fill.h>", "<thrust/transform.h>").replace(
+        "void run", "struct Step { __device__ float operator()(float v) const { return v + g_step; } };\nvoid run")
+    lib = tarsia.load_inline(source, ptx=True, arch="sm_90")
+    assert only(lib).endswith("all kernels are in one piece, since these use variables of the GPU's memory")
+    assert "_Z3addPff" in kernels_of(lib) and len(kernels_of(lib)) > 1
+
+
+def test_an_error_in_a_users_kernel_is_told_once_beside_kernels_of_headers():
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline(BOTH.replace("a * g_step", "a * missing"))
+    assert str(caught.value).count('identifier "missing" is undefined') == 1
+    assert [(one.line, one.severity) for one in caught.value.diagnostics if one.severity == "error"] == [(5, "error")]
+
+
+def test_what_nvrtc_refuses_goes_to_clang_with_the_kernels_of_headers():
+    source = BOTH.replace("add<<<1, 32, 0, s>>>(x, a)", "struct Local { float v; }; put<<<1, 1, 0, s>>>(x, Local{a})")
+    source = source.replace("void run", "template <class T> __global__ void put(float* x, T value) { *x = value.v; }\nvoid run")
+    lib = tarsia.load_inline(source, ptx=True, arch="sm_90")
+    assert only(lib).startswith("clang: NVRTC refused source: 'put<Local>'")
+    assert len(kernels_of(lib)) >= 3
+
 @pytest.mark.parametrize("compiler", ["auto", "clang"])
 def test_kernels_over_local_and_unnamed_types(compiler):
     lib = tarsia.load_inline(LOCAL, device_compiler=compiler, ptx=True, arch="sm_90")

@@ -131,6 +131,15 @@ TEST_F(SplitTest, a_specialisation_comes_with_its_arguments) {
   EXPECT_THAT(wrapped, HasSubstr("Limit<Wrap<T>>"));
 }
 
+TEST_F(SplitTest, a_specialisation_for_any_template_comes_without_a_name_for_it) {
+  const std::string text =
+      text_of(split("template <int... N> struct List {};\ntemplate <class T> struct Count;\n"
+                    "template <template <int...> class Any, int... N> struct Count<Any<N...>> {\n"
+                    "  static constexpr int value = sizeof...(N);\n};\n"
+                    "__global__ void k(int* x) { *x = Count<List<1, 2>>::value; }\n"));
+  EXPECT_THAT(text, HasSubstr("struct Count<Any<N...>>"));
+}
+
 TEST_F(SplitTest, conditionals_inside_host_code_go_on_holding) {
   DeviceSlice slice = split(
       "void host() {\n#ifdef FOO\n  int a;\n#else\n#define LATER 3\n  int b;\n#endif\n}\n"

@@ -40,6 +40,28 @@ TEST_F(SplitTest, files_included_amid_a_declaration_stay_or_go_with_it) {
   EXPECT_THAT(text_of("host.cuh"), Not(HasSubstr("twice")));
 }
 
+// As CuTe does it: one header decides what the others are to NVRTC.
+TEST_F(SplitTest, regions_under_a_macro_that_another_header_defines_for_the_device_stay) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/config.h") << "#pragma once\n#ifdef __CUDA_ARCH__\n#define LIB_DEVICE 1\n"
+                                                "#endif\n#if defined(LIB_DEVICE)\n#define LIB_FAST\n#endif\n";
+  std::ofstream(folder.path() + "/lib.h")
+      << "#pragma once\n#include \"config.h\"\n#ifdef LIB_FAST\n__device__ inline int fast() { return 1; }\n"
+         "#else\n__host__ __device__ inline int slow() { return 2; }\n#endif\n"
+         "#ifdef NOBODYS\n__device__ inline int fast_not() { return 1; }\n#endif\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#include \"lib.h\"\n";
+  const std::string kernels =
+      "#if defined(LIB_DEVICE)\n__device__ int own() { return fast(); }\n#endif\n"
+      "__global__ void k(int* x) {\n#ifdef LIB_FAST\n  *x = own();\n#endif\n}\n";
+  const DeviceSlice slice = split_behind(0, begin + kernels, {}, {folder.path()});
+  const std::string lib = text_of(slice, folder.path() + "/lib.h");
+  EXPECT_THAT(lib, HasSubstr("int fast()"));
+  EXPECT_THAT(lib, Not(HasSubstr("fast_not")));
+  EXPECT_THAT(text_of(slice), HasSubstr("int own()"));
+  compare_on_top(slice, begin + kernels, {folder.path()});
+  EXPECT_FALSE(m_pch.empty());
+}
+
 TEST_F(SplitTest, members_of_precompiled_headers_are_told_apart) {
   TemporaryDir folder;
   std::ofstream(folder.path() + "/shape.h")
