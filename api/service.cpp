@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/cache_report.h"
+#include "api/cache_prometheus.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "jit/service/service.h"

@@ -504,13 +504,13 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
   try {
     result = compile_in_worker(request, stores);
   } catch (...) {
-    stores.tally.add(cache::Count::compile_failed);
+    stores.tally.add_compile(false, milliseconds_since(began) / 1000);
     stores.tally.merge();
     throw;
   }
   for (const auto& [step, ms] : result.timings)
     log().debug("{} [{}]:   {} took {:.1f} ms", named(request), short_name(key), step, ms);
-  stores.tally.add(result.ok ? cache::Count::compiled : cache::Count::compile_failed);
+  stores.tally.add_compile(result.ok, milliseconds_since(began) / 1000);
   stores.tally.merge();
   if (!result.ok)
     log().info("{} [{}]: failed to compile after {:.1f} ms", named(request), short_name(key),
