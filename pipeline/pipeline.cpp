@@ -121,6 +121,8 @@ Pipeline::Pipeline(Settings settings)
                     const std::string folder = disk.usable() ? disk.folder() : std::string();
                     return m_settings.program ? m_settings.program(folder) : own_compiler(folder);
                   },
+              // A program of the settings says it itself.
+              .isolation = m_settings.program ? nullptr : &jit::wanted_isolation,
               .max_workers = m_settings.max_workers}),
       m_failures(m_settings.failures_last) {
   watch_forks();
