@@ -444,6 +444,10 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       std::rethrow_exception(error);
     }
     try {
+      // What a store brings is with its caller before it is in the folder, so the next one's turn would not
+      // find it there.
+      if (remote)
+        if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
       // One process at a time, as long as the other is quick, whatever the place that it asks from.
       FileLock turn;
       std::optional<Module> appeared;
@@ -454,8 +458,6 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       }
       if (!appeared) appeared = look();
       if (appeared) return std::move(*appeared);
-      if (remote)
-        if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
       std::optional<Module> sent;
       const cache::OurTurn ours(remote, asked, named(request), m_settings.patience, [&] {
         return (sent = fetch(request, asked, stores, *remote, true)).has_value();
