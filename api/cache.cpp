@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "api/cache_prometheus.h"
 #include "api/cache_report.h"
 #include "api/source.h"
 #include "api/text.h"
@@ -35,6 +36,18 @@ cache::DiskStore& usable_store() {
   return store;
 }
 
+/// Those of all processes, with what this one counted up to now.
+cache::Counts counts_of_all() {
+  cache::Tally& tally = Pipeline::instance().tally();
+  tally.merge();
+  return tally.of_all();
+}
+
+std::uint64_t modules_of(const cache::Totals& totals) {
+  const auto modules = totals.folders.find("module");
+  return modules == totals.folders.end() ? 0 : modules->second.files;
+}
+
 nlohmann::json removed(const cache::SweepResult& result) {
   return {{"removed", result.evicted}, {"in_use", result.kept}, {"bytes", result.bytes}};
 }
@@ -46,8 +59,8 @@ int32_t tarsia_cache_get_counters(tarsia_cache_counters* counters) {
     const cache::Counts now = Pipeline::instance().counts();
     tarsia_cache_counters filled{.size = counters->size};
     uint64_t* next = &filled.hits_memory;
-    static_assert(offsetof(tarsia_cache_counters, remote_not_sent) ==
-                  offsetof(tarsia_cache_counters, hits_memory) + (cache::k_counts - 1) * sizeof(uint64_t));
+    static_assert(sizeof(tarsia_cache_counters) ==
+                  offsetof(tarsia_cache_counters, hits_memory) + cache::k_counts * sizeof(uint64_t));
     std::ranges::copy(now.numbers, next);
     std::memcpy(counters, &filled, std::min<std::size_t>(counters->size, sizeof(filled)));
   });
@@ -71,21 +84,28 @@ uint32_t tarsia_no_compile_depth(void) {
 int32_t tarsia_cache_stats(char** json) {
   return guarded([&] {
     const cache::DiskStore& store = usable_store();
-    cache::Tally& tally = Pipeline::instance().tally();
-    tally.merge();
-    const cache::Counts counts = tally.of_all();
+    const cache::Counts counts = counts_of_all();
     nlohmann::json report = api::to_json(counts);
     const cache::Totals totals = cache::count_files(store.root());
     nlohmann::json kinds;
     for (const auto& [name, of] : totals.folders) kinds[name] = {{"files", of.files}, {"bytes", of.bytes}};
-    const auto modules = totals.folders.find("module");
     report["folder"] = store.folder();
     report["since"] = counts.since;
-    report["entries"] = modules == totals.folders.end() ? 0 : modules->second.files;
+    report["entries"] = modules_of(totals);
     report["bytes"] = totals.all.bytes;
     report["max_bytes"] = store.max_bytes();
     report["kinds"] = std::move(kinds);
     *json = give(report);
+  });
+}
+
+int32_t tarsia_cache_prometheus(char** text) {
+  return guarded([&] {
+    const cache::DiskStore& store = usable_store();
+    const cache::Totals totals = cache::count_files(store.root());
+    *text = api::give_text(api::to_prometheus(
+        counts_of_all(),
+        {.modules = modules_of(totals), .bytes = totals.all.bytes, .max_bytes = store.max_bytes()}));
   });
 }
 

@@ -1,9 +1,6 @@
 // Writes reports of the cache.
 #include "api/cache_report.h"
 
-#include <algorithm>
-#include <map>
-
 namespace tarsia::api {
 namespace {
 
@@ -36,20 +33,13 @@ Json to_json(const cache::Counts& counts) {
   cache::for_each_count(counts, [&](const char* group, const char* name, std::uint64_t number) {
     (*group ? json[group] : json)[name] = number;
   });
+  const Durations times = cache::compile_times(counts);
+  Json ranges = Json::array();
+  for (std::size_t i = 0; i < k_duration_ranges; ++i)
+    ranges.push_back(
+        {i < k_duration_limits.size() ? Json(k_duration_limits[i].seconds) : Json(), times.counts[i]});
+  json["compile_seconds"] = {{"sum", times.seconds}, {"ranges", std::move(ranges)}};
   return json;
-}
-
-std::string to_prometheus(const cache::Counts& counts) {
-  std::map<std::string, std::string> metrics;  // the samples of one stand together
-  cache::for_each_count(counts, [&](const std::string& group, const std::string& name, std::uint64_t number) {
-    const std::string metric = "tarsia_cache_" + (group.empty() ? name : group) + "_total";
-    const char* const label = group == "hits" ? "tier" : group == "misses" ? "reason" : "event";
-    metrics[metric] += metric + (group.empty() ? "" : std::string("{") + label + "=\"" + name + "\"}") + ' ' +
-                       std::to_string(number) + '\n';
-  });
-  std::string text;
-  for (const auto& [metric, samples] : metrics) text += "# TYPE " + metric + " counter\n" + samples;
-  return text;
 }
 
 Json to_json(const cache::Verified& verified) {

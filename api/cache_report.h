@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "cache/tally.h"
 #include "pipeline/entries.h"
@@ -10,10 +9,9 @@
 
 namespace tarsia::api {
 
-/// {"hits": {"memory": …}, "misses": {"absent": …}, "compiles": …}
+/// {"hits": {"memory": …}, "misses": {"absent": …}, "compiles": …, "compile_seconds": {"sum": …, "ranges":
+/// [[most seconds, null for any, compiles], …]}}
 nlohmann::json to_json(const cache::Counts& counts);
-/// The same in Prometheus's text format, under the names that `tarsia cache stats --prometheus` has for them.
-std::string to_prometheus(const cache::Counts& counts);
 nlohmann::json to_json(const cache::Verified& verified);
 /// `whole`: with all inputs, and all files by their state now; else their number.
 nlohmann::json to_json(const pipeline::StoredEntry& entry, bool whole);

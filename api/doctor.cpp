@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "api/cache_dir.h"
 #include "api/text.h"
 #include "base/cuda/cuda_driver.h"
 #include "base/cuda/cuda_parts.h"
@@ -169,8 +170,7 @@ void look_at_isolation(Report& report) {
 void try_compiler(Report& report) {
   std::string path;
   try {
-    const std::string dir = cache_dir_name();
-    path = compiler_path(!dir.empty() && prepare_private_dir(dir).empty() ? dir : "");
+    path = compiler_path(api::usable_cache_dir());
   } catch (const Error& error) {
     report.add("compiler", false, "", error.what());
     report.works("host", false);

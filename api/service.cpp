@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/cache_report.h"
+#include "api/cache_dir.h"
+#include "api/cache_prometheus.h"
 #include "base/error.h"
-#include "base/paths.h"
 #include "jit/service/service.h"
 #include "pipeline/pipeline.h"
 #include "registry/resources/last_error.h"
@@ -20,12 +20,7 @@ int32_t tarsia_serve(const tarsia_serve_options* options) {
     if (given.socket == nullptr || *given.socket == '\0')
       throw ArgumentError::value_error("tarsia_serve() needs the path of a socket");
     jit::ServiceSettings settings{.socket = given.socket,
-                                  .program =
-                                      [] {
-                                        const std::string dir = cache_dir_name();
-                                        const bool usable = !dir.empty() && prepare_private_dir(dir).empty();
-                                        return pipeline::own_compiler(usable ? dir : "");
-                                      },
+                                  .program = [] { return pipeline::own_compiler(api::usable_cache_dir()); },
                                   .workers = given.workers,
                                   .per_client = given.per_client};
     // What the processes of this user have counted that use the service's own folder.

@@ -115,8 +115,9 @@ CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::millisecond
   using namespace std::chrono_literals;
   if (lock_path.empty()) return CompileTurn::overdue;
   const Clock::time_point end = Clock::now() + budget;
+  auto pause = std::chrono::microseconds(200);
   for (;;) {
-    switch (lock.lock_until(lock_path, std::min(end, Clock::now() + 50ms))) {
+    switch (lock.try_lock(lock_path)) {
       case FileLock::Status::locked:
         return CompileTurn::mine;
       case FileLock::Status::failed:
@@ -127,12 +128,18 @@ CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::millisecond
     }
     if (is_interrupted())
       throw Interrupted("the wait for another process's compile of the same source was interrupted");
-    // A holder that was stopped after it published never releases the lock.
+    // Of many that wait, each takes what is there without its turn at the lock. And a holder that was stopped
+    // after it published never releases it.
     if (appeared()) return CompileTurn::appeared;
-    if (Clock::now() >= end) {
+    const Clock::time_point now = Clock::now();
+    if (now >= end) {
       log().info("waited {} ms for another process's compile; compiling as well", budget.count());
       return CompileTurn::overdue;
     }
+    // A look costs some microseconds, and a hundred processes may wait: they must not slow down the one that
+    // compiles.
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, end - now));
+    pause = std::min<std::chrono::microseconds>(2 * pause, 10ms);
   }
 }
 

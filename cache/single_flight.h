@@ -77,8 +77,9 @@ enum class CompileTurn {
   overdue,   ///< the budget is spent; the lock is not held: work without
 };
 
-/// Waits for the lock file, and asks `appeared` now and then. Returns `overdue` at once for an empty path,
-/// or for a lock that fails for another reason than its holder. Throws Interrupted.
+/// Waits for the lock file, and asks `appeared` before each pause, which is 10 ms at most. Returns `overdue`
+/// at once for an empty path, or for a lock that fails for another reason than its holder. Throws
+/// Interrupted.
 CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
                           const std::function<bool()>& appeared, FileLock& lock);
 

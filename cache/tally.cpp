@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/hash.h"
@@ -21,6 +22,13 @@ constexpr std::uint32_t k_version = 1;
 constexpr std::size_t k_checksum = 16;
 constexpr std::size_t k_max_file = 4096;
 constexpr auto k_step = 1s;
+
+static_assert(static_cast<std::size_t>(Count::compile_time_12) ==
+              static_cast<std::size_t>(Count::compile_time_0) + k_duration_ranges - 1);
+
+constexpr Count time_count(std::size_t range) {
+  return static_cast<Count>(static_cast<std::size_t>(Count::compile_time_0) + range);
+}
 
 /// Zeros if the bytes are no counts. A file of fewer or more numbers is one of another Tarsia: what both know
 /// counts.
@@ -58,10 +66,22 @@ Counts read_counts(int fd) {
 
 }  // namespace
 
+Durations compile_times(const Counts& counts) {
+  Durations times{.seconds = static_cast<double>(counts[Count::compile_us]) / 1e6};
+  for (std::size_t i = 0; i < k_duration_ranges; ++i) times.counts[i] = counts[time_count(i)];
+  return times;
+}
+
 void Tally::add(Count count) {
-  m_counts[static_cast<std::size_t>(count)].fetch_add(1, std::memory_order_relaxed);
+  add_up(count);
   const Steady::time_point last{Steady::duration(m_last.load(std::memory_order_relaxed))};
   if (Steady::now() - last >= k_step) merge(0ms);
+}
+
+void Tally::add_compile(bool gave_module, double seconds) {
+  add_up(gave_module ? Count::compiled : Count::compile_failed);
+  add_up(Count::compile_us, static_cast<std::uint64_t>(std::max(seconds, 0.0) * 1e6));
+  add_up(time_count(duration_range(seconds)));
 }
 
 bool Tally::merge(std::chrono::milliseconds patience) {

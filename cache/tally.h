@@ -1,5 +1,5 @@
-// What became of the requests to a store: hits by tier, misses by reason, compiles. Counted in the process,
-// and in a file for all processes.
+// What became of the requests to a store: hits by tier, misses by reason, compiles and their times. Counted
+// in the process, and in a file for all processes.
 //
 //   counts := magic version count since number* checksum
 //   magic  := "TarsiaCt"
@@ -26,10 +26,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/figures/durations.h"
 #include "base/fork.h"
 #include "cache/disk_store.h"
 
 namespace tarsia::cache {
+
+/// The group of what is reported as a whole (compile_times).
+inline constexpr const char k_times[] = "times";
 
 // The columns: enumerator, group in reports, name in its group. The order is on disk; new ones go to the end.
 // clang-format off
@@ -51,7 +55,21 @@ namespace tarsia::cache {
   X(remote_refused, "remote", "refused")  /* an entry was none, or was not signed as it must be */ \
   X(remote_skipped, "remote", "skipped")  /* a store was left alone, since it had failed shortly before */ \
   X(remote_sent,    "remote", "sent")     /* modules that a store took */ \
-  X(remote_not_sent, "remote", "not_sent") /* … and that it did not get */
+  X(remote_not_sent, "remote", "not_sent") /* … and that it did not get */ \
+  X(compile_us,     k_times,  "")         /* microseconds that compiles took, and those that gave no module */ \
+  X(compile_time_0,   k_times,  "")         /* how many of them took a time of the first range */ \
+  X(compile_time_1,   k_times,  "") \
+  X(compile_time_2,   k_times,  "") \
+  X(compile_time_3,   k_times,  "") \
+  X(compile_time_4,   k_times,  "") \
+  X(compile_time_5,   k_times,  "") \
+  X(compile_time_6,   k_times,  "") \
+  X(compile_time_7,   k_times,  "") \
+  X(compile_time_8,   k_times,  "") \
+  X(compile_time_9,   k_times,  "") \
+  X(compile_time_10,  k_times,  "") \
+  X(compile_time_11,  k_times,  "") \
+  X(compile_time_12,  k_times,  "")
 // clang-format on
 
 enum class Count : unsigned {
@@ -71,13 +89,17 @@ struct Counts {
   std::uint64_t operator[](Count count) const { return numbers[static_cast<std::size_t>(count)]; }
 };
 
-/// Calls visit(group, name, number) for each, in order.
+/// Calls visit(group, name, number) for each, in order, but for those of times.
 template <class Visit>
 void for_each_count(const Counts& counts, Visit&& visit) {
-#define TARSIA_COUNT(enumerator, group, name) visit(group, name, counts[Count::enumerator]);
+#define TARSIA_COUNT(enumerator, group, name) \
+  if (std::string_view(group) != k_times) visit(group, name, counts[Count::enumerator]);
   TARSIA_CACHE_COUNTS(TARSIA_COUNT)
 #undef TARSIA_COUNT
 }
+
+/// How long compiles took, with those that gave no module.
+Durations compile_times(const Counts& counts);
 
 /// Thread-safe.
 class Tally final : public ForkAware {
@@ -86,6 +108,8 @@ class Tally final : public ForkAware {
   ~Tally() { forget_forks(); }
 
   void add(Count count);
+  /// Counts a compile that ended.
+  void add_compile(bool gave_module, double seconds);
   /// Adds what this process has counted since the last time to the file. Waits up to `patience` for others
   /// that do the same. Returns whether the file has them all; a failure keeps the sums for the next time.
   bool merge(std::chrono::milliseconds patience = k_patience);
@@ -98,6 +122,9 @@ class Tally final : public ForkAware {
  private:
   static constexpr std::chrono::milliseconds k_patience{20};
   using Steady = std::chrono::steady_clock;
+  void add_up(Count count, std::uint64_t number = 1) {
+    m_counts[static_cast<std::size_t>(count)].fetch_add(number, std::memory_order_relaxed);
+  }
   bool add_to_file(std::chrono::milliseconds patience);
   // A merge takes other locks, so fork() does not wait for one.
   void before_fork() override {}

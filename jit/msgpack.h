@@ -2,6 +2,7 @@
 // of nlohmann-json.
 #pragma once
 
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 #include "base/error.h"
 
 namespace tarsia::jit {
+
+/// A message that is written, or the same that is read: what a list of its fields takes.
+template <class Message, class Of>
+concept Is = std::same_as<std::remove_const_t<Message>, Of>;
 
 /// Whether arrays and maps of the msgpack nest deeper than any message's. The parser recurses, so a few
 /// megabytes of opening brackets would overflow its stack.

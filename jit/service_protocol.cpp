@@ -5,71 +5,90 @@
 #include "jit/msgpack.h"
 
 namespace tarsia::jit {
-namespace {
 
 using Json = nlohmann::json;
 
+void fields(Is<LeaseRequest> auto& message, auto field) {
+  field("build_id", message.build_id);
+  field("isolated", message.isolated);
+  field("cuda", message.cuda);
+  field("cuda_parts", message.cuda_parts);
+}
+
+void fields(Is<LeasedWorker> auto& message, auto field) {
+  field("pid", message.pid);
+  field("memory_bytes", message.memory_bytes);
+  field("confined", message.confined);
+  field("cuda", message.cuda);
+}
+
+/// A compiler's last words may be no UTF-8, which msgpack does not mind.
+void fields(Is<WorkerEnd> auto& message, auto field) {
+  field("end", message.end);
+  field("how", message.how);
+  field("last_words", message.last_words);
+}
+
+namespace {
+
+Json to_json(const auto& value) {
+  return value;
+}
+
 /// CUDA's parts travel as in the worker's protocol.
-Json nested(const std::string& bytes) {
+Json to_json(const CudaParts& cuda) {
+  const std::string bytes = encode(cuda);
   return Json::binary({bytes.begin(), bytes.end()});
 }
 
-CudaParts parts_of(const Json& json) {
+void read(const Json& json, auto& value) {
+  json.get_to(value);
+}
+
+void read(const Json& json, CudaParts& cuda) {
   const Json::binary_t& bytes = json.get_binary();
-  return decode_cuda_parts({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  cuda = decode_cuda_parts({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::string packed(const auto& message) {
+  Json json = Json::object();
+  fields(message, [&](const char* name, const auto& value) { json[name] = to_json(value); });
+  return pack(json);
+}
+
+template <class Message>
+Message unpacked(const char* what, std::string_view payload) {
+  return unpack(what, payload, [](const Json& json) {
+    Message message;
+    fields(message, [&](const char* name, auto& value) { read(json.at(name), value); });
+    return message;
+  });
 }
 
 }  // namespace
 
 std::string encode(const LeaseRequest& message) {
-  return pack({{"build_id", message.build_id},
-               {"isolated", message.isolated},
-               {"cuda", message.cuda},
-               {"cuda_parts", nested(encode(message.cuda_parts))}});
+  return packed(message);
 }
 
 LeaseRequest decode_lease_request(std::string_view payload) {
-  return unpack("lease", payload, [](const Json& json) {
-    LeaseRequest message;
-    json.at("build_id").get_to(message.build_id);
-    json.at("isolated").get_to(message.isolated);
-    json.at("cuda").get_to(message.cuda);
-    message.cuda_parts = parts_of(json.at("cuda_parts"));
-    return message;
-  });
+  return unpacked<LeaseRequest>("lease", payload);
 }
 
 std::string encode(const LeasedWorker& message) {
-  return pack({{"pid", message.pid},
-               {"memory_bytes", message.memory_bytes},
-               {"confined", message.confined},
-               {"cuda", nested(encode(message.cuda))}});
+  return packed(message);
 }
 
 LeasedWorker decode_leased_worker(std::string_view payload) {
-  return unpack("leased", payload, [](const Json& json) {
-    LeasedWorker message;
-    json.at("pid").get_to(message.pid);
-    json.at("memory_bytes").get_to(message.memory_bytes);
-    json.at("confined").get_to(message.confined);
-    message.cuda = parts_of(json.at("cuda"));
-    return message;
-  });
+  return unpacked<LeasedWorker>("leased", payload);
 }
 
 std::string encode(const WorkerEnd& message) {
-  // A compiler's last words may be no UTF-8, which msgpack does not mind.
-  return pack({{"end", message.end}, {"how", message.how}, {"last_words", message.last_words}});
+  return packed(message);
 }
 
 WorkerEnd decode_worker_end(std::string_view payload) {
-  return unpack("worker_ended", payload, [](const Json& json) {
-    WorkerEnd message;
-    json.at("end").get_to(message.end);
-    json.at("how").get_to(message.how);
-    json.at("last_words").get_to(message.last_words);
-    return message;
-  });
+  return unpacked<WorkerEnd>("worker_ended", payload);
 }
 
 }  // namespace tarsia::jit

@@ -121,6 +121,8 @@ Pipeline::Pipeline(Settings settings)
                     const std::string folder = disk.usable() ? disk.folder() : std::string();
                     return m_settings.program ? m_settings.program(folder) : own_compiler(folder);
                   },
+              // A program of the settings says it itself.
+              .isolation = m_settings.program ? nullptr : &jit::wanted_isolation,
               .max_workers = m_settings.max_workers}),
       m_failures(m_settings.failures_last) {
   watch_forks();
@@ -442,6 +444,10 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       std::rethrow_exception(error);
     }
     try {
+      // What a store brings is with its caller before it is in the folder, so the next one's turn would not
+      // find it there.
+      if (remote)
+        if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
       // One process at a time, as long as the other is quick, whatever the place that it asks from.
       FileLock turn;
       std::optional<Module> appeared;
@@ -452,8 +458,6 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       }
       if (!appeared) appeared = look();
       if (appeared) return std::move(*appeared);
-      if (remote)
-        if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
       std::optional<Module> sent;
       const cache::OurTurn ours(remote, asked, named(request), m_settings.patience, [&] {
         return (sent = fetch(request, asked, stores, *remote, true)).has_value();
@@ -504,13 +508,13 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
   try {
     result = compile_in_worker(request, stores);
   } catch (...) {
-    stores.tally.add(cache::Count::compile_failed);
+    stores.tally.add_compile(false, milliseconds_since(began) / 1000);
     stores.tally.merge();
     throw;
   }
   for (const auto& [step, ms] : result.timings)
     log().debug("{} [{}]:   {} took {:.1f} ms", named(request), short_name(key), step, ms);
-  stores.tally.add(result.ok ? cache::Count::compiled : cache::Count::compile_failed);
+  stores.tally.add_compile(result.ok, milliseconds_since(began) / 1000);
   stores.tally.merge();
   if (!result.ok)
     log().info("{} [{}]: failed to compile after {:.1f} ms", named(request), short_name(key),

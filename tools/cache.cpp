@@ -73,52 +73,21 @@ void print_group(const Json& report, const char* group) {
   std::printf("%-10s %llu%s\n", group, static_cast<unsigned long long>(sum), parts.c_str());
 }
 
-/// Prints what comes before the samples of a metric in Prometheus's text format, version 0.0.4.
-void print_metric(const char* name, const char* type, const char* help) {
-  std::printf("# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-void print_sample(const char* name, const char* type, const char* help, std::uint64_t value) {
-  print_metric(name, type, help);
-  std::printf("%s %llu\n", name, static_cast<unsigned long long>(value));
-}
-
-/// Prints a metric with one sample for each member of `group`. The names of members need no escapes.
-void print_samples(const char* name, const char* help, const char* label, const Json& group) {
-  print_metric(name, "counter", help);
-  for (const auto& [member, value] : group.items())
-    std::printf("%s{%s=\"%s\"} %llu\n", name, label, member.c_str(),
-                static_cast<unsigned long long>(value.get<std::uint64_t>()));
-}
-
-void print_prometheus(const Json& report) {
-  print_samples("tarsia_cache_hits_total", "Requests that the cache served.", "tier", report.at("hits"));
-  print_samples("tarsia_cache_misses_total", "Requests that the cache did not serve.", "reason",
-                report.at("misses"));
-  print_samples("tarsia_cache_remote_total", "What shared stores did.", "event", report.at("remote"));
-  print_sample("tarsia_cache_compiles_total", "counter", "Compiles that gave a module.",
-               number(report, "compiles"));
-  print_sample("tarsia_cache_compile_failures_total", "counter", "Compiles that gave no module.",
-               number(report, "compile_failures"));
-  print_sample("tarsia_cache_waits_total", "counter", "Misses that another caller's compile served.",
-               number(report, "waits"));
-  print_sample("tarsia_cache_forbidden_total", "counter", "Misses where no compile was allowed.",
-               number(report, "forbidden"));
-  print_sample("tarsia_cache_entries", "gauge", "Modules in the folder.", number(report, "entries"));
-  print_sample("tarsia_cache_bytes", "gauge", "Bytes that everything in the folder takes.",
-               number(report, "bytes"));
-  print_sample("tarsia_cache_max_bytes", "gauge", "The most bytes that are kept; 0: any.",
-               number(report, "max_bytes"));
+void print_prometheus() {
+  char* text = nullptr;
+  if (tarsia_cache_prometheus(&text) != 0) throw std::runtime_error(tarsia_last_error()->message);
+  std::fputs(text, stdout);
+  tarsia_free(text);
 }
 
 int stats(const CacheCommand& command) {
+  if (command.as_prometheus) {
+    print_prometheus();
+    return k_done;
+  }
   const Json report = asked(&tarsia_cache_stats);
   if (command.as_json) {
     print_json(report);
-    return k_done;
-  }
-  if (command.as_prometheus) {
-    print_prometheus(report);
     return k_done;
   }
   const std::uint64_t most = number(report, "max_bytes");
@@ -136,9 +105,10 @@ int stats(const CacheCommand& command) {
     for (const auto& [name, n] : remote.items())
       std::printf("remote %-8s %llu\n", name.c_str(),
                   static_cast<unsigned long long>(n.get<std::uint64_t>()));
-  std::printf("compiles   %llu, and %llu that failed\n",
+  std::printf("compiles   %llu, and %llu that failed, in %.2f s\n",
               static_cast<unsigned long long>(number(report, "compiles")),
-              static_cast<unsigned long long>(number(report, "compile_failures")));
+              static_cast<unsigned long long>(number(report, "compile_failures")),
+              report.at("compile_seconds").at("sum").get<double>());
   if (const auto since = report.at("since").get<std::int64_t>())
     std::printf("counted since %s\n", age_text(since).c_str());
   return k_done;

@@ -2,12 +2,14 @@
 #include "base/cuda/cuda_driver.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 
 #include <array>
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -162,7 +164,13 @@ bool cuda_initialised() {
 }
 
 bool is_cuda_driver_loaded() noexcept {
+  // Of a library that is not mapped, dlopen searches all folders, whatever its flags.
+  const auto is_driver = [](dl_phdr_info* mapped, std::size_t, void*) {
+    const std::string_view path = mapped->dlpi_name;
+    return static_cast<int>(path.substr(path.rfind('/') + 1).starts_with("libcuda.so"));
+  };
   const InLoader in_loader;
+  if (::dl_iterate_phdr(is_driver, nullptr) == 0) return false;
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library) dlclose(library);
   return library != nullptr;

@@ -38,7 +38,9 @@ namespace tarsia::cache {
 /// Thread-safe. A forked child sends nothing that its parent queued.
 class RemoteCache final : public ForkAware {
  public:
-  static constexpr std::chrono::milliseconds k_look_up{500}, k_last_wait{500}, k_lease{10'000};
+  /// A look-up costs half a second at most, with what comes on top: a thread that wakes up, a breaker's file.
+  static constexpr std::chrono::milliseconds k_look_up{480};
+  static constexpr std::chrono::milliseconds k_last_wait{500}, k_lease{10'000};
 
   /// Reads the keys, and removes modules from the disk whose signer's key is revoked. Connects to nothing.
   /// Throws ArgumentError if the settings do not make sense.

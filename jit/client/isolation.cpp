@@ -13,13 +13,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "jit/landlock_version.h"
 
 namespace tarsia::jit {
 namespace {
-
-constexpr long k_create_ruleset = 444;  // of Landlock; older headers lack it
-constexpr unsigned k_ask_version = 1;
-constexpr long k_first_with_signals = 6;
 
 std::string remedy() {
   return "; Linux 5.13 has Landlock if its boot parameter lsm= names it, 6.12 has all of it; containers' own "
@@ -49,15 +46,16 @@ void tell_of_lacking_isolation(Isolation wanted, const std::vector<std::string>&
 }
 
 IsolationFinding isolation_here() {
-  const long landlock = ::syscall(k_create_ruleset, nullptr, std::size_t{0}, k_ask_version);
+  const long landlock = landlock_version();
+  const int error = errno;
+  const std::string lacks = lacks_of_landlock(landlock);
   const std::uint32_t answer = SECCOMP_RET_ERRNO;
   const bool seccomp = ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &answer) == 0;
   IsolationFinding found;
-  found.complete = landlock >= k_first_with_signals && seccomp;
+  found.complete = landlock > 0 && lacks.empty() && seccomp;
   found.text = landlock > 0 ? "files: Landlock, version " + std::to_string(landlock)
-                            : errno_message("files: no Landlock", errno);
-  if (landlock > 0 && landlock < k_first_with_signals)
-    found.text += ", which cannot keep it from signals to other processes";
+                            : errno_message("files: no Landlock", error);
+  if (landlock > 0 && !lacks.empty()) found.text += ", which " + lacks;
   found.text += seccomp ? "; system calls: seccomp" : "; system calls: no seccomp";
   if (!found.complete) found.text += remedy();
   return found;

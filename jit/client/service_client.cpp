@@ -3,18 +3,17 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "jit/service_protocol.h"
+#include "jit/unix_address.h"
 
 namespace tarsia::jit {
 namespace {
@@ -64,12 +63,11 @@ void leave_alone(const std::string& socket, const std::string& why) {
 
 /// Empty, and why, if it cannot be reached.
 UniqueFd connect_to(const std::string& path, std::string& why) {
-  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof address.sun_path) return why = "its path is too long for a socket", UniqueFd();
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  if (path.size() > UnixAddress::k_longest) return why = "its path is too long for a socket", UniqueFd();
+  const UnixAddress address(path);
   // Where its own queue of connections is full, it is not to be waited for.
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+  if (!socket || ::connect(socket.get(), address.get(), UnixAddress::size()) != 0)
     return why = errno_message("it cannot be reached", errno), UniqueFd();
   ucred peer{};
   socklen_t size = sizeof peer;

@@ -179,8 +179,12 @@ std::chrono::milliseconds patience_for(std::chrono::milliseconds least, std::siz
 template <typename Talk>
 void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds limit,
                           const CompileRequest* request, std::string_view payload, Talk talk) {
+  const std::optional<Isolation> isolation =
+      request != nullptr && m_settings.isolation ? std::optional(m_settings.isolation()) : std::nullopt;
   Lease lease = acquire(what);
-  if (lease.has_worker() && !lease.worker().suits(request)) lease.end_worker();
+  if (lease.has_worker() &&
+      (!lease.worker().suits(request) || (isolation && lease.worker().isolation() != *isolation)))
+    lease.end_worker();
   if (!lease.has_worker() && request != nullptr)
     if (const WorkerProgram program = m_settings.program(); !program.service.empty())
       if (auto lent = borrow_worker(program.service, program, *request)) lease.take(std::move(lent));

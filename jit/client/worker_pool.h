@@ -33,6 +33,9 @@ struct PartFileStore {
 struct PoolSettings {
   /// Called when a worker is to be started; may throw.
   std::function<WorkerProgram()> program;
+  /// How far a worker is to be isolated now. One that was started otherwise is let go. May throw. Empty: as
+  /// it was started.
+  std::function<Isolation()> isolation = {};
   unsigned max_workers = 0;                                     ///< 0: one for each core
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  ///< of a compile whose request names none
   std::chrono::milliseconds start_timeout = std::chrono::seconds(60);
@@ -50,8 +53,8 @@ class WorkerPool final : public ForkAware {
 
   /// Compiles in a worker, after waiting for a free one. The request's time limit counts from when it has
   /// one. A source that does not compile gives a result. Throws CompileTimeout, CompilerCrashed,
-  /// ResourceLimit, Interrupted, and what WorkerProcess::start throws. A worker that ends or stands still
-  /// before it has begun with the request is replaced.
+  /// ResourceLimit, Interrupted, and what WorkerProcess::start and the settings throw. A worker that ends or
+  /// stands still before it has begun with the request is replaced.
   CompileResult compile(const CompileRequest& request, PartFileStore& parts);
   /// The architectures of the GPUs of this machine. Throws like compile.
   std::vector<std::string> archs();

@@ -56,6 +56,8 @@ class WorkerProcess {
   /// Gives a borrowed worker, which waits for an exchange, back to its service.
   void give_back();
   bool is_confined() const { return m_confined; }
+  /// How far it is isolated by its first source.
+  Isolation isolation() const { return m_isolation; }
   /// CUDA's parts that it is confined with, or will be.
   const CudaParts& cuda() const { return m_cuda; }
   /// Another process has confined it so, or has not.

@@ -1,45 +1,31 @@
-// Prometheus's text format, version 0.0.4.
+// A service's figures, for Prometheus.
 #include "jit/service/figures.h"
 
-#include <cstdio>
+#include "base/figures/prometheus.h"
 
 namespace tarsia::jit {
-namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
-
-void add(std::string& text, const char* name, const char* type, const char* help, double value) {
-  text += std::string("# HELP ") + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n' + name + ' ' +
-          number(value) + '\n';
-}
-
-}  // namespace
 
 std::string prometheus_text(const ServiceFigures& f) {
-  std::string text =
-      "# HELP tarsia_service_workers Compilers, by what they do\n# TYPE tarsia_service_workers gauge\n"
-      "tarsia_service_workers{state=\"idle\"} " +
-      number(double(f.workers_idle)) + "\ntarsia_service_workers{state=\"lent\"} " +
-      number(double(f.workers_lent)) + '\n';
-  add(text, "tarsia_service_waiting", "gauge", "Requests in the queue", double(f.waiting));
-  add(text, "tarsia_service_clients", "gauge", "Processes with a request or a compiler", double(f.clients));
-  add(text, "tarsia_service_workers_started_total", "counter", "Compilers started", double(f.started));
-  add(text, "tarsia_service_leases_total", "counter", "Compilers lent", double(f.leases));
-  add(text, "tarsia_service_busy_total", "counter", "Requests that the queue had no room for",
-      double(f.busy));
-  add(text, "tarsia_service_refused_total", "counter", "Requests of other builds, and malformed ones",
-      double(f.refused));
-  add(text, "tarsia_service_crashed_total", "counter", "Compilers that crashed", double(f.crashed));
-  add(text, "tarsia_service_ended_total", "counter",
-      "Compilers ended: at a client's wish, with its end, or since they were too large", double(f.ended));
-  add(text, "tarsia_service_wait_seconds_total", "counter", "Time in the queue", f.seconds_waited);
-  add(text, "tarsia_service_lent_seconds_total", "counter", "Time for which compilers were lent",
-      f.seconds_lent);
-  return text;
+  PrometheusText text;
+  text.begin("tarsia_service_workers", "gauge", "Compilers, by what they do.")
+      .sample("state", "idle", double(f.workers_idle))
+      .sample("state", "lent", double(f.workers_lent));
+  text.one("tarsia_service_waiting", "gauge", "Requests in the queue.", double(f.waiting));
+  text.one("tarsia_service_clients", "gauge", "Processes with a request or a compiler.", double(f.clients));
+  text.one("tarsia_service_workers_started_total", "counter", "Compilers started.", double(f.started));
+  text.one("tarsia_service_leases_total", "counter", "Compilers lent.", double(f.leases));
+  text.one("tarsia_service_busy_total", "counter", "Requests that the queue had no room for.",
+           double(f.busy));
+  text.one("tarsia_service_refused_total", "counter", "Requests of other builds, and malformed ones.",
+           double(f.refused));
+  text.one("tarsia_service_crashed_total", "counter", "Compilers that crashed.", double(f.crashed));
+  text.one("tarsia_service_ended_total", "counter",
+           "Compilers ended: at a client's wish, with its end, or since they were too large.",
+           double(f.ended));
+  text.histogram("tarsia_service_wait_seconds", "Time in the queue, in seconds.", f.waited);
+  text.histogram("tarsia_service_lent_seconds",
+                 "Time for which compilers were lent, each for one compile, in seconds.", f.lent);
+  return text.text();
 }
 
 std::string http_answer(const std::string& text) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/figures/durations.h"
+
 namespace tarsia::jit {
 
 struct ServiceFigures {
@@ -11,7 +13,7 @@ struct ServiceFigures {
   std::uint64_t workers_idle = 0, workers_lent = 0, waiting = 0, clients = 0;
   // Since its start.
   std::uint64_t started = 0, leases = 0, busy = 0, crashed = 0, ended = 0, refused = 0;
-  double seconds_waited = 0, seconds_lent = 0;
+  Durations waited, lent;
 };
 
 /// Prometheus's text format: names, types and values.

@@ -5,14 +5,13 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "jit/unix_address.h"
 
 namespace tarsia::jit {
 namespace {
@@ -39,23 +38,22 @@ UniqueFd lock_folder_of(const std::string& path) {
 }  // namespace
 
 Listener::Listener(std::string path) : m_path(std::move(path)), m_socket(make_socket()) {
-  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-  const auto* as_address = reinterpret_cast<const sockaddr*>(&address);
-  if (m_path.empty() || m_path.size() >= sizeof address.sun_path)
-    throw Error("the socket's path " + m_path + " must have 1 to " +
-                std::to_string(sizeof address.sun_path - 1) + " bytes");
-  std::memcpy(address.sun_path, m_path.c_str(), m_path.size() + 1);
+  if (m_path.empty() || m_path.size() > UnixAddress::k_longest)
+    throw Error("the socket's path " + m_path + " must have 1 to " + std::to_string(UnixAddress::k_longest) +
+                " bytes");
+  const UnixAddress address(m_path);
 
   const UniqueFd lock = lock_folder_of(m_path);
   struct stat status{};
   if (::lstat(m_path.c_str(), &status) == 0) {
     if (!S_ISSOCK(status.st_mode)) throw Error(m_path + " is there already, and is no socket");
-    if (::connect(make_socket().get(), as_address, sizeof address) == 0 || errno == EAGAIN)
+    if (::connect(make_socket().get(), address.get(), UnixAddress::size()) == 0 || errno == EAGAIN)
       throw Error("a service listens at " + m_path + " already");
     ::unlink(m_path.c_str());
   }
   // The path gets the mode that the socket has.
-  if (::fchmod(m_socket.get(), 0600) != 0 || ::bind(m_socket.get(), as_address, sizeof address) != 0 ||
+  if (::fchmod(m_socket.get(), 0600) != 0 ||
+      ::bind(m_socket.get(), address.get(), UnixAddress::size()) != 0 ||
       ::listen(m_socket.get(), k_backlog) != 0 || ::lstat(m_path.c_str(), &status) != 0) {
     const int error = errno;
     throw Error(errno_message("cannot listen at " + m_path, error) +

@@ -272,7 +272,7 @@ class Service::Loop {
     }
     free->lent = true;
     free->open |= !one->wanted.isolated;
-    m_figures.seconds_waited += seconds_since(one->since);
+    m_figures.waited.add(seconds_since(one->since));
     ++m_figures.leases;
     one->state = Connection::served;
     one->since = Clock::now();
@@ -287,7 +287,7 @@ class Service::Loop {
 
   void take_back(Connection& one, const LeasedWorker& state) {
     Worker& worker = *one.worker;
-    m_figures.seconds_lent += seconds_since(one.since);
+    m_figures.lent.add(seconds_since(one.since));
     one.worker = nullptr;
     one.state = Connection::over;
     worker.lent = false;
@@ -317,7 +317,7 @@ class Service::Loop {
     if (::poll(&watched, 1, 0) == 0) process.kill();  // else it ends by itself, and tells how
     const WorkerProcess::Death death = process.bury();
     if (death.end == WorkerProcess::End::crashed) ++m_figures.crashed;
-    m_figures.seconds_lent += seconds_since(one.since);
+    m_figures.lent.add(seconds_since(one.since));
     one.worker->process.reset();
     one.worker = nullptr;
     one.state = Connection::quiet;
@@ -328,7 +328,10 @@ class Service::Loop {
 
   /// A client that is gone, or does not keep to the protocol. Nobody knows what its worker is at.
   void drop(Connection& one) {
-    if (one.worker != nullptr) end(*one.worker, m_figures.ended);
+    if (one.worker != nullptr) {
+      m_figures.lent.add(seconds_since(one.since));
+      end(*one.worker, m_figures.ended);
+    }
     one.worker = nullptr;
     one.state = Connection::over;
   }

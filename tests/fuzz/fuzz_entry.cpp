@@ -5,11 +5,23 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "cache/entry.h"
 #include "cache/pack.h"
 
 using namespace tarsia;
 using namespace tarsia::cache;
+
+namespace {
+
+void read_any(std::string_view pack) {
+  try {
+    static_cast<void>(read_pack(pack));
+  } catch (const LoadError&) {
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -26,9 +38,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (read_entry(file.get(), size, kind, key, true, entry) == ReadStatus::ok &&
       entry.payload + entry.meta + make_footer(kind, key, entry.payload, entry.meta) != bytes)
     __builtin_trap();
-  try {
-    static_cast<void>(read_pack(bytes));
-  } catch (const LoadError&) {
-  }
+  read_any(bytes);
+  if (size < sizeof(Digest)) return 0;
+  // With the hash that these bytes should have: else none that is not whole would be looked into.
+  std::string pack(bytes.substr(0, size - sizeof(Digest)));
+  const Digest hash = hash_bytes(pack);
+  read_any(pack.append(reinterpret_cast<const char*>(hash.data()), hash.size()));
   return 0;
 }

@@ -17,22 +17,26 @@ typedef struct tarsia_cache_counters {
   uint32_t size;        /* sizeof(tarsia_cache_counters), set by the caller */
   uint64_t hits_memory; /* modules that the process had used before */
   uint64_t hits_disk;
-  uint64_t misses_absent;    /* nothing is kept under the request's key */
-  uint64_t misses_changed;   /* a file that the module was compiled from is another one now */
-  uint64_t misses_gone;      /* the module was swept, pruned or cleared */
-  uint64_t misses_damaged;   /* it was not whole, and is set aside */
-  uint64_t misses_fault;     /* the store could not look */
-  uint64_t compiles;         /* that gave a module */
-  uint64_t compile_failures; /* that gave none: errors, crashes, time-outs, interrupts */
-  uint64_t waits;            /* misses that were served by another caller's compile */
-  uint64_t forbidden;        /* misses where no compile was allowed */
-  uint64_t hits_remote;      /* modules of a shared store */
-  uint64_t remote_misses;    /* no shared store that was asked had what fits */
-  uint64_t remote_failures;  /* a store did not answer in time, or said that it cannot */
-  uint64_t remote_refused;   /* an entry was none, or was not signed as it must be */
-  uint64_t remote_skipped;   /* a store was left alone, since it had failed shortly before */
-  uint64_t remote_sent;      /* modules that a store took */
-  uint64_t remote_not_sent;  /* modules that a store did not get */
+  uint64_t misses_absent;        /* nothing is kept under the request's key */
+  uint64_t misses_changed;       /* a file that the module was compiled from is another one now */
+  uint64_t misses_gone;          /* the module was swept, pruned or cleared */
+  uint64_t misses_damaged;       /* it was not whole, and is set aside */
+  uint64_t misses_fault;         /* the store could not look */
+  uint64_t compiles;             /* that gave a module */
+  uint64_t compile_failures;     /* that gave none: errors, crashes, time-outs, interrupts */
+  uint64_t waits;                /* misses that were served by another caller's compile */
+  uint64_t forbidden;            /* misses where no compile was allowed */
+  uint64_t hits_remote;          /* modules of a shared store */
+  uint64_t remote_misses;        /* no shared store that was asked had what fits */
+  uint64_t remote_failures;      /* a store did not answer in time, or said that it cannot */
+  uint64_t remote_refused;       /* an entry was none, or was not signed as it must be */
+  uint64_t remote_skipped;       /* a store was left alone, since it had failed shortly before */
+  uint64_t remote_sent;          /* modules that a store took */
+  uint64_t remote_not_sent;      /* modules that a store did not get */
+  uint64_t compile_microseconds; /* that compiles took, and those that gave no module */
+  /* How many of these took at most 10, 25, 50, 100, 250 and 500 ms, 1, 2.5, 5, 10, 30 and 60 s, and longer;
+     each counts once. */
+  uint64_t compile_times[13];
 } tarsia_cache_counters;
 
 /// Fills in this process's counters of the folder that the environment names now.
@@ -52,6 +56,9 @@ TARSIA_API uint32_t tarsia_no_compile_depth(void);
 /// Reports as JSON what the folder holds and what became of the requests of all processes: `hits` by tier,
 /// `misses` by reason, `entries`, `bytes`. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_cache_stats(char** json);
+
+/// Writes the same counters and sums as metrics in Prometheus's text format. Free `*text` with tarsia_free.
+TARSIA_API int32_t tarsia_cache_prometheus(char** text);
 
 /// Lists the modules of the folder as JSON, the one used last first. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_cache_list(char** json);

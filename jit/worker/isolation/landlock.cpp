@@ -12,14 +12,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "jit/landlock_version.h"
 
 namespace tarsia::jit {
 namespace {
 
 // From linux/landlock.h.
-constexpr long k_create_ruleset = 444, k_add_rule = 445, k_restrict_self = 446;
-constexpr unsigned k_ask_version = 1;
-constexpr long k_first_with_signals = 6;
+constexpr long k_add_rule = 445, k_restrict_self = 446;
 constexpr int k_path_beneath = 1;
 struct RulesetAttributes {
   std::uint64_t file_rights;
@@ -47,7 +46,7 @@ class Ruleset {
     RulesetAttributes attributes{m_rights, version >= 4 ? k_bind_and_connect : 0,
                                  version >= 6 ? k_abstract_sockets_and_signals : 0};
     const std::size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
-    m_fd = UniqueFd(static_cast<int>(::syscall(k_create_ruleset, &attributes, size, 0u)));
+    m_fd = UniqueFd(static_cast<int>(::syscall(k_landlock_create_ruleset, &attributes, size, 0u)));
   }
   explicit operator bool() const { return bool(m_fd); }
   int get() const { return m_fd.get(); }
@@ -68,7 +67,7 @@ class Ruleset {
 }  // namespace
 
 std::string restrict_files(const OpenPaths& paths) {
-  const long version = ::syscall(k_create_ruleset, nullptr, std::size_t{0}, k_ask_version);
+  const long version = landlock_version();
   if (version < 1) return errno_message("Landlock, which keeps it from files, is not to be had here", errno);
   const Ruleset rules(version);
   if (!rules) return errno_message("Landlock cannot be set up", errno);
@@ -82,10 +81,8 @@ std::string restrict_files(const OpenPaths& paths) {
     rules.allow(std::filesystem::path(paths.scratch).parent_path(), k_remove_dir, 0);
   }
   if (::syscall(k_restrict_self, rules.get(), 0u) != 0) return errno_message("Landlock is refused", errno);
-  if (version < k_first_with_signals)
-    return "Landlock, version " + std::to_string(version) +
-           ", cannot keep it from signals to other processes";
-  return {};
+  const std::string lacks = lacks_of_landlock(version);
+  return lacks.empty() ? lacks : "Landlock, version " + std::to_string(version) + ", " + lacks;
 }
 
 }  // namespace tarsia::jit

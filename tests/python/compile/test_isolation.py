@@ -48,6 +48,26 @@ def test_a_compiler_has_a_filter_no_new_rights_and_a_bare_environment(monkeypatc
         assert SECRET not in (folder / "environ").read_text()
 
 
+def test_what_the_setting_says_now_holds_for_compilers_that_wait(tmp_path):
+    code = """
+import os, pathlib, tarsia
+for i, value in enumerate(("off", "on", "on", "off", "required")):
+    os.environ["TARSIA_ISOLATION"] = value
+    assert tarsia.load_inline(f"int f() {{ return {i}; }}").f() == i
+    for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+        fields = dict(line.split(":\\t", 1) for line in status.read_text().splitlines())
+        if fields["PPid"] == str(os.getpid()) and fields["State"][0] != "Z": print(value, fields["Seccomp"])
+print(tarsia.stats()["workers_started"])
+os.environ["TARSIA_ISOLATION"] = "perhaps"
+try:
+    tarsia.load_inline("int g() { return 1; }")
+except ValueError as error:
+    print(error)"""
+    told = fresh(code, TARSIA_CACHE_DIR=str(tmp_path / "cache")).splitlines()
+    assert told[:6] == ["off 0", "on 2", "on 2", "off 0", "required 2", "4"], told
+    assert "TARSIA_ISOLATION is 'perhaps'" in told[6]
+
+
 def test_isolation_can_be_switched_off_and_required(tmp_path):
     code = """
 import tarsia

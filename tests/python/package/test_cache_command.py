@@ -69,8 +69,18 @@ def test_stats_speak_prometheus_text(cache):
     now = stats(cache)
     assert samples["tarsia_cache_bytes"] == str(now["bytes"]) and samples["tarsia_cache_max_bytes"] == str(now["max_bytes"])
     kinds = {line.split()[2]: line.split()[3] for line in lines if line.startswith("# TYPE")}
+    times = "tarsia_cache_compile_seconds"
+    assert kinds.pop(times) == "histogram" and samples.pop(times + "_count") == "1" and 0 < float(samples.pop(times + "_sum")) < 300
+    buckets = [samples.pop(name) for name in list(samples) if name.startswith(times + "_bucket{le=")]
+    assert buckets == sorted(buckets) and buckets[-1] == "1"
     assert {name.split("{")[0] for name in samples} == set(kinds)
     assert all((kind == "counter") == name.endswith("_total") for name, kind in kinds.items())
+    expected = {f"tarsia_cache_{name}_total": now[name] for name in ("compiles", "compile_failures", "waits", "forbidden")}
+    for group, label in (("hits", "tier"), ("misses", "reason"), ("remote", "event")):
+        expected |= {f'tarsia_cache_{group}_total{{{label}="{member}"}}': number for member, number in now[group].items()}
+    assert {name: int(value) for name, value in samples.items() if name.split("{")[0].endswith("_total")} == expected
+    limits, numbers = zip(*now["compile_seconds"]["ranges"], strict=True)
+    assert limits[0] == 0.01 and limits[-1] is None and sum(numbers) == 1 and now["compile_seconds"]["sum"] > 0
     assert "excludes" in cache("cache", "stats", "--json", "--prometheus", code=2)
 
 

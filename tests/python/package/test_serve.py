@@ -65,7 +65,9 @@ def test_its_figures_have_those_of_the_cache(service, tmp_path):
         service.start_client("service", 3).communicate(timeout=120)
     figures = service.metrics()
     assert figures['tarsia_cache_hits_total{tier="disk"}'] == figures['tarsia_cache_misses_total{reason="absent"}'] == "1"
-    assert figures["tarsia_cache_compiles_total"] == "1"
+    assert figures["tarsia_cache_compiles_total"] == figures["tarsia_cache_compile_seconds_count"] == "1"
+    assert figures["tarsia_service_lent_seconds_count"] == figures['tarsia_service_wait_seconds_bucket{le="+Inf"}'] == "1"
+    assert 0 < float(figures["tarsia_cache_compile_seconds_sum"]) < 300
 
 
 def test_it_is_this_users_alone_and_leaves_nothing(service):

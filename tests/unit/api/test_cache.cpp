@@ -53,6 +53,16 @@ TEST_F(CacheFace, counters_are_those_of_the_folder_that_the_environment_names) {
   EXPECT_EQ(tarsia::cache_counters().misses_absent, 0u);
 }
 
+TEST_F(CacheFace, prometheus_text_has_the_counters_of_all_processes) {
+  miss();
+  char* text = nullptr;
+  ASSERT_EQ(tarsia_cache_prometheus(&text), 0);
+  const std::string told = tarsia::detail::take_text(text);
+  EXPECT_NE(told.find("tarsia_cache_misses_total{reason=\"absent\"} 1\n"), told.npos) << told;
+  EXPECT_NE(told.find("tarsia_cache_compile_seconds_bucket{le=\"+Inf\"} 0\n"), told.npos) << told;
+  EXPECT_NE(told.find("tarsia_cache_entries 0\n"), told.npos) << told;
+}
+
 TEST_F(CacheFace, counters_are_filled_in_as_far_as_the_caller_knows_them) {
   miss();
   tarsia_cache_counters counters;

@@ -46,6 +46,26 @@ TEST_F(TallyTest, counts_outlive_their_process) {
   EXPECT_EQ(later.of_process()[Count::hit_disk], 0u);
 }
 
+TEST_F(TallyTest, times_of_compiles_are_counted_by_ranges) {
+  {
+    Tally tally(store);
+    tally.add_compile(true, 0.02);
+    tally.add_compile(false, 0.02);
+    tally.add_compile(true, 400);
+    EXPECT_TRUE(tally.merge());
+  }
+  const Counts counts = Tally(store).of_all();
+  EXPECT_EQ(counts[Count::compiled], 2u);
+  EXPECT_EQ(counts[Count::compile_failed], 1u);
+  const Durations times = compile_times(counts);
+  EXPECT_EQ(times.counts[duration_range(0.02)], 2u);
+  EXPECT_EQ(times.counts.back(), 1u);
+  EXPECT_NEAR(times.seconds, 400.04, 1e-4);
+  for_each_count(counts, [](std::string_view group, std::string_view name, std::uint64_t) {
+    EXPECT_FALSE(name.empty()) << group;
+  });
+}
+
 TEST_F(TallyTest, many_processes_lose_nothing) {
   constexpr int k_processes = 8, k_each = 50;
   for (int i = 0; i < k_processes; ++i) {

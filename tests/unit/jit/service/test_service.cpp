@@ -1,16 +1,15 @@
 // A service and its clients: who gets which worker, and what happens when either goes.
 #include "jit/service/service.h"
+#include "jit/unix_address.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -68,10 +67,9 @@ struct ServiceTest : testing::Test {
     return text;
   }
   UniqueFd connect_only() {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    std::strcpy(address.sun_path, socket.c_str());
+    const UnixAddress address(socket);
     UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::connect(peer.get(), address.get(), UnixAddress::size()), 0);
     return peer;
   }
   bool says(const std::string& line) { return metrics().find(line) != std::string::npos; }
@@ -101,10 +99,9 @@ TEST_F(ServiceTest, its_socket_is_this_users_and_goes_with_it) {
 
 TEST_F(ServiceTest, a_socket_that_is_left_behind_is_replaced_and_a_file_is_not) {
   {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    std::strcpy(address.sun_path, socket.c_str());
+    const UnixAddress address(socket);
     const UniqueFd left(::socket(AF_UNIX, SOCK_STREAM, 0));
-    ASSERT_EQ(::bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::bind(left.get(), address.get(), UnixAddress::size()), 0);
   }
   start({.workers = 1});
   EXPECT_TRUE(borrow());
@@ -339,10 +336,9 @@ TEST_F(ServiceTest, a_connection_that_asks_for_nothing_is_let_go) {
 
 TEST_F(ServiceTest, of_many_that_want_one_path_one_has_it) {
   {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    std::strcpy(address.sun_path, socket.c_str());
+    const UnixAddress address(socket);
     const UniqueFd left(::socket(AF_UNIX, SOCK_STREAM, 0));
-    ASSERT_EQ(::bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::bind(left.get(), address.get(), UnixAddress::size()), 0);
   }
   std::vector<std::unique_ptr<Listener>> have(8);
   std::vector<std::thread> threads;
