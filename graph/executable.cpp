@@ -4,6 +4,7 @@
 #include "graph/executable.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -187,6 +188,8 @@ class Executable::Arena {
   std::vector<InOutput> workspaces_in_outputs;  ///< the same of workspaces, by their steps
   std::vector<char*> output_data;               ///< of each output of this call
   bool has_sparse = false;
+  std::unique_ptr<Flow> flow;  ///< of a program whose steps run at once
+  bool has_tried_flow = false;
 
  private:
   std::vector<const tarsia_tensor*> list_of(const std::vector<SlotId>& slots) const {
@@ -223,6 +226,7 @@ Executable::Executable(Program program, std::shared_ptr<MemoryBuckets> buckets)
   for (const Slot& slot : m_program.slots)
     if (slot.source == Source::held) m_held.push_back(&slot);
   if (uses_gpu_alone) m_lanes = assign_lanes(m_program, m_plan);
+  if (!m_uses_gpu) m_flow = flow_edges(m_program, m_plan);
   m_inputs.assign(m_program.n_inputs, k_none);
   for (SlotId id = 0; id < m_program.slots.size(); ++id)
     if (m_program.slots[id].source == Source::caller) m_inputs[m_program.slots[id].input] = id;
@@ -359,12 +363,50 @@ std::int32_t Executable::run_step(Arena& arena, std::size_t s, void* stream) con
   });
 }
 
+std::int32_t Executable::run_flow(Arena& arena) const {
+  // The first failure in the order of the steps is told. Those behind it in that order do not begin any more;
+  // those before it do, since one of them may fail, too.
+  struct Run {
+    const Executable* self;
+    Arena* arena;
+    std::atomic<std::uint32_t> failed{k_none};
+    std::mutex mutex{};
+    std::int32_t code = 0;
+    registry::LastError error{};
+  } run{this, &arena};
+  const bool has_run = arena.flow->run(
+      [](void* with, std::uint32_t s) {
+        Run& r = *static_cast<Run*>(with);
+        if (s > r.failed.load()) return;
+        const std::int32_t code = r.self->run_step(*r.arena, s, nullptr);
+        if (!code) return;
+        const std::lock_guard lock(r.mutex);
+        if (s > r.failed.load()) return;
+        r.failed = s;
+        r.code = code;
+        r.error = registry::last_error();
+      },
+      &run);
+  if (!has_run) throw Error("graph: oneTBB could not run its steps");
+  if (run.code) {
+    registry::last_error() = run.error;
+    registry::last_error().message =
+        "graph, node '" + m_program.steps[run.failed].name + "': " + run.error.message;
+  }
+  return run.code;
+}
+
 std::int32_t Executable::run_steps(Arena& arena, void* stream) const {
   const auto named = [&](std::size_t s, std::int32_t code) {
     registry::LastError& error = registry::last_error();
     error.message = "graph, node '" + m_program.steps[s].name + "': " + error.message;
     return code;
   };
+  if (!m_flow.empty()) {
+    if (!std::exchange(arena.has_tried_flow, true))
+      arena.flow = Flow::make(static_cast<std::uint32_t>(m_program.steps.size()), m_flow);
+    if (arena.flow && arena.flow->is_usable()) return run_flow(arena);
+  }
   if (m_lanes.n == 1) {
     for (std::size_t s = 0; s < m_program.steps.size(); ++s)
       if (const std::int32_t code = run_step(arena, s, stream)) return named(s, code);

@@ -8,6 +8,7 @@
 
 #include "base/fork.h"
 #include "graph/arena.h"
+#include "graph/flow/flow.h"
 #include "graph/lanes.h"
 #include "graph/memory_buckets.h"
 #include "graph/memory_plan.h"
@@ -48,13 +49,15 @@ class Executable {
   std::unique_ptr<Arena> take(void* stream);
   void give(std::unique_ptr<Arena> arena, void* stream) noexcept;
   std::int32_t run_steps(Arena& arena, void* stream) const;
+  std::int32_t run_flow(Arena& arena) const;
   bool overlaps_held(const void* data, std::uint64_t bytes) const;
   std::int32_t run_step(Arena& arena, std::size_t step, void* stream) const noexcept;
 
   Program m_program;
   std::shared_ptr<MemoryBuckets> m_buckets;
   MemoryPlan m_plan;
-  Lanes m_lanes;  ///< of a program on a GPU
+  Lanes m_lanes;                 ///< of a program on a GPU
+  std::vector<FlowEdge> m_flow;  ///< of a program whose steps run at once on the CPU; else empty
   bool m_uses_gpu = false;
   std::vector<SlotId> m_inputs;     ///< of the graph
   std::vector<const Slot*> m_held;  ///< constants, parameters and states

@@ -73,6 +73,15 @@ BoundOp::~BoundOp() {
     run_step(op, "end of its state", &m_bound.info(), [&] { op.destroy_state(op.user, m_state); });
 }
 
+bool BoundOp::draws_random() const {
+  return m_entry->op().flags & TARSIA_OP_RANDOM;
+}
+
+bool BoundOp::is_compiled(tarsia_pass pass) const {
+  const tarsia_implementation* one = implementation(pass);
+  return one && *m_entry->library().path() != '\0' && *m_entry->library_of(*one).path() != '\0';
+}
+
 bool BoundOp::has_gradient(std::uint32_t i) const {
   const tarsia_op& op = m_entry->op();
   const tarsia_meta& meta = m_bound.inputs()[i];

@@ -56,6 +56,11 @@ class BoundOp : public Counted<BoundOp> {
   }
   /// What its state function made; null if there is none.
   void* state() const { return m_state; }
+  /// Whether its op says that it draws random numbers.
+  bool draws_random() const;
+  /// Whether its op, and what runs in the pass, are of compiled libraries: not defined by a program, as
+  /// Python does.
+  bool is_compiled(tarsia_pass pass) const;
   /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 
