@@ -402,9 +402,9 @@ std::int32_t Executable::run_steps(Arena& arena, void* stream) const {
     error.message = "graph, node '" + m_program.steps[s].name + "': " + error.message;
     return code;
   };
-  if (!m_flow.empty()) {
+  if (m_flow) {
     if (!std::exchange(arena.has_tried_flow, true))
-      arena.flow = Flow::make(static_cast<std::uint32_t>(m_program.steps.size()), m_flow);
+      arena.flow = Flow::make(static_cast<std::uint32_t>(m_program.steps.size()), *m_flow);
     if (arena.flow && arena.flow->is_usable()) return run_flow(arena);
   }
   if (m_lanes.n == 1) {

@@ -75,13 +75,13 @@ bool may_run_at_once(const Program& program) {
 
 }  // namespace
 
-std::vector<FlowEdge> flow_edges(const Program& program, const MemoryPlan& plan) {
+std::optional<std::vector<FlowEdge>> flow_edges(const Program& program, const MemoryPlan& plan) {
   const auto n = static_cast<std::uint32_t>(program.steps.size());
-  if (n < 2 || n > k_most_steps || registry::parallel_threads() < 2) return {};
+  if (n < 2 || n > k_most_steps || registry::parallel_threads() < 2) return std::nullopt;
   std::vector<std::uint32_t> heavy;
   for (std::uint32_t s = 0; s < n; ++s)
     if (bytes_of(program, program.steps[s]) >= k_heavy_bytes) heavy.push_back(s);
-  if (heavy.size() < 2 || !may_run_at_once(program)) return {};
+  if (heavy.size() < 2 || !may_run_at_once(program)) return std::nullopt;
   const auto before = dependencies_of(program, plan);
   std::vector<std::vector<bool>> follows(n, std::vector<bool>(n, false));  // whom each step follows, at last
   std::vector<FlowEdge> edges;
@@ -94,8 +94,8 @@ std::vector<FlowEdge> flow_edges(const Program& program, const MemoryPlan& plan)
     }
   for (std::uint32_t a : heavy)
     for (std::uint32_t b : heavy)
-      if (a < b && !follows[b][a]) return edges.empty() ? std::vector<FlowEdge>{} : edges;
-  return {};
+      if (a < b && !follows[b][a]) return edges;
+  return std::nullopt;
 }
 
 std::unique_ptr<Flow> Flow::make(std::uint32_t n, std::span<const FlowEdge> edges) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,11 +16,11 @@ namespace tarsia::graph {
 /// costs some microseconds.
 inline constexpr std::uint64_t k_heavy_bytes = 1 << 20;
 
-/// The edges of a program that pays to run at once: two heavy steps of it do not follow each other. Empty
+/// The edges of a program that pays to run at once: two heavy steps of it do not follow each other. Null
 /// where it does not, or must not: steps on a GPU, sparse tensors, states and other tensors of callers that
 /// may be changed, ops that draw random numbers, and ops that are of no compiled library, such as those that
 /// are written in Python.
-std::vector<FlowEdge> flow_edges(const Program& program, const MemoryPlan& plan);
+std::optional<std::vector<FlowEdge>> flow_edges(const Program& program, const MemoryPlan& plan);
 
 /// Owns one flow graph. One thread at a time may use it.
 class Flow {
