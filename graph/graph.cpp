@@ -9,12 +9,12 @@
 
 namespace tarsia::graph {
 
-void Graph::check_name(const std::string& name, const char* what) const {
+void Graph::check_name(const std::string& name, const char* what, const std::string& where) const {
   if (!registry::is_identifier(name))
-    throw ArgumentError::value_error(std::string("graph: '") + name + "' cannot name " + what +
+    throw ArgumentError::value_error(where + ": '" + name + "' cannot name " + what +
                                      ": write letters, digits and underscores");
   if (m_names.contains(name))
-    throw ArgumentError::value_error(std::string("graph: there is a '") + name +
+    throw ArgumentError::value_error(where + ": there is a '" + name +
                                      "' already: give one of the two another name");
 }
 
@@ -52,9 +52,9 @@ NodeId Graph::find(std::string_view name) const {
   return it == m_by_name.end() ? k_none : it->second;
 }
 
-void Graph::require(ValueId id) const {
+void Graph::require(ValueId id, const std::string& where) const {
   if (id >= m_values.size())
-    throw ArgumentError::value_error("graph: there is no value " + std::to_string(id) +
+    throw ArgumentError::value_error(where + ": there is no value " + std::to_string(id) +
                                      ": values belong to the graph that made them");
 }
 
@@ -87,21 +87,18 @@ ValueId Graph::add_tensor(NodeKind kind, const std::string& name, StorageRef ten
 }
 
 NodeId Graph::add_op(OpNode given) {
-  const std::string name = given.name.empty() ? given.op : given.name;
-  // The node stands in front of what was wrong: the graph is not named twice.
-  constexpr std::string_view k_graph = "graph: ";
+  const std::string where = "graph, node '" + (given.name.empty() ? given.op : given.name) + "'";
+  if (!given.name.empty()) check_name(given.name, "a node", where);
+  for (ValueId input : given.inputs)
+    if (input != k_none) require(input, where);
   try {
     return add_checked(std::move(given));
-  } catch (const Error& e) {
-    std::string_view what = e.what();
-    if (what.starts_with(k_graph)) what.remove_prefix(k_graph.size());
-    rethrow({e.code(), "graph, node '" + name + "': " + std::string(what), {e.stage(), e.log()}, {}});
+  } catch (const Error& e) {  // what the registry says of its op
+    rethrow({e.code(), where + ": " + e.what(), {e.stage(), e.log()}, {}});
   }
 }
 
 NodeId Graph::add_checked(OpNode given) {
-  for (ValueId input : given.inputs)
-    if (input != k_none) require(input);
   const registry::Ref<registry::OpEntry> entry = registry::OpRegistry::instance().find(given.op);
   const tarsia_op& op = entry->op();
   // The numbers of inputs and outputs may depend on the attributes, which are checked with them.
@@ -129,7 +126,7 @@ NodeId Graph::add_checked(OpNode given) {
 
   Node node;
   node.kind = NodeKind::op;
-  node.name = unique_or(given.name, given.op);
+  node.name = given.name.empty() ? unique_name(given.op) : std::move(given.name);
   node.op = std::move(given.op);
   node.inputs = std::move(given.inputs);
   node.inputs.resize(arity.n_inputs, k_none);

@@ -134,12 +134,13 @@ class Graph {
   /// "relu", or "split:1" for the second output of a node that has several.
   std::string value_name(ValueId id) const;
   /// Throws ArgumentError unless the graph has the value.
-  void require(ValueId id) const;
+  /// `where`: how the error begins.
+  void require(ValueId id, const std::string& where = "graph") const;
 
  private:
   std::string unique_name(const std::string& wanted);
   std::string unique_or(const std::string& given, const std::string& wanted);
-  void check_name(const std::string& name, const char* what) const;
+  void check_name(const std::string& name, const char* what, const std::string& where = "graph") const;
   ValueId add_value(NodeId node);
   NodeId add_checked(OpNode op);
   NodeId add_node(Node node, std::uint32_t n_outputs);

@@ -106,7 +106,9 @@ bool declares(const std::vector<std::string>& names, const std::string& macro) {
       names, [&](const std::string& name) { return name == macro || name.ends_with("::" + macro); });
 }
 
-CellTexts without_unused_values(const CellTexts& earlier, const CellText& cell) {
+CellTexts without_unused_values(const CellTexts& earlier, const CellText& cell,
+                                const jit::CompileOptions& options) {
+  if (!options.include_dirs.empty() || !options.defines.empty()) return earlier;
   std::vector<std::string_view> texts{cell.code()};
   for (std::size_t i = 1; i < earlier.size(); ++i) texts.push_back(earlier[i]->code());
   if (std::ranges::any_of(texts, [](std::string_view text) {

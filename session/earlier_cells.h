@@ -32,10 +32,11 @@ bool declares(const std::vector<std::string>& names, const std::string& macro);
 /// Warnings without those about earlier cells, which were told when these ran.
 std::vector<Diagnostic> of_cell(const std::vector<Diagnostic>& warnings, const CellTexts& earlier);
 
-/// The earlier cells without the ready values that neither they nor the cell name: to declare each costs
-/// Clang a look at a header's functions. A text with `##` or an include that cannot be moved to the front may
-/// name any of them.
-CellTexts without_unused_values(const CellTexts& earlier, const CellText& cell);
+/// The earlier cells without the ready values that neither they nor the cell name: to declare one costs Clang
+/// a look at a header's functions. All of them stay where another text may name them: a header of the user's,
+/// a macro among the options, a macro that joins words.
+CellTexts without_unused_values(const CellTexts& earlier, const CellText& cell,
+                                const jit::CompileOptions& options);
 
 /// Takes what the cell defines again out of the earlier cells. False if the diagnostics name nothing of them.
 bool drop_replaced(const std::vector<Diagnostic>& diagnostics, const CellText& cell, CellTexts& earlier);

@@ -204,7 +204,7 @@ pipeline::Module Session::compile(const CellText& cell, CellTexts& earlier) cons
   for (int i = 0;; ++i) {
     try {
       return pipeline::Pipeline::instance().compile(
-          compose(without_unused_values(earlier, cell), cell, m_options.compile));
+          compose(without_unused_values(earlier, cell, m_options.compile), cell, m_options.compile));
     } catch (const CompileError& error) {
       if (i == k_most_tries ||
           !(drop_replaced(error.diagnostics(), cell, earlier) || drop_broken(error.diagnostics(), earlier)))

@@ -8,6 +8,7 @@
 
 #include <tarsia/detail/op_attributes.h>
 #include <tarsia/detail/op_declaration.h>
+#include <tarsia/detail/op_parts.h>
 #include <tarsia/detail/plain_list.h>
 #include <tarsia/export.h>
 #include <tarsia/op_context.h>
@@ -25,7 +26,7 @@ namespace tarsia {
 /// `range`, `priority`). The first mistake in a declaration, such as a null function or a qualifier before
 /// anything that it can qualify, makes the load of the library fail with a LoadError that names the op and
 /// its place. Texts (names, descriptions, choices) are kept as pointers: pass literals.
-class OpDefinition {
+class OpDefinition : private detail::OpParts {
  public:
   /// Adds a definition to this library's ops. TARSIA_OP calls this. The library owns the definition.
   TARSIA_DETAIL_SUPPORT static OpDefinition& add(const char* name_, const char* location_) {
@@ -68,11 +69,13 @@ class OpDefinition {
 
   /// Declares an input. `flags` are the TARSIA_PORT_… flags; the functions below set them by name.
   TARSIA_DETAIL_SUPPORT OpDefinition& input(const char* name_, unsigned flags_ = 0) {
-    return port(m_inputs, 'i', name_, flags_);
+    add_port(m_inputs, 'i', name_, flags_);
+    return *this;
   }
   /// Declares an output. An op that declares none has one, "y".
   TARSIA_DETAIL_SUPPORT OpDefinition& output(const char* name_, unsigned flags_ = 0) {
-    return port(m_outputs, 'o', name_, flags_);
+    add_port(m_outputs, 'o', name_, flags_);
+    return *this;
   }
   /// Declares an input that callers may omit.
   TARSIA_DETAIL_SUPPORT OpDefinition& optional_input(const char* name_) {
@@ -100,15 +103,17 @@ class OpDefinition {
   /// Declares an attribute of type T without a default. Callers must give it unless T is a std::optional.
   template <class T_>
   OpDefinition& attribute(const char* name_) {
-    return add_attribute(name_, detail::attribute_type<T_>::describe(), nullptr,
-                         detail::attribute_type<T_>::check());
+    add_attribute(name_, detail::attribute_type<T_>::describe(), nullptr,
+                  detail::attribute_type<T_>::check());
+    return *this;
   }
   /// Declares an attribute with a default. A type of the author's own needs `operator<<` for the default.
   template <class T_>
   OpDefinition& attribute(const char* name_, T_ default_) {
-    return add_attribute(name_, detail::attribute_type<T_>::describe(),
-                         detail::new_value(detail::attribute_type<T_>::default_of(default_)),
-                         detail::attribute_type<T_>::check());
+    add_attribute(name_, detail::attribute_type<T_>::describe(),
+                  detail::new_value(detail::attribute_type<T_>::default_of(default_)),
+                  detail::attribute_type<T_>::check());
+    return *this;
   }
   /// Declares an attribute that sets a member of the op's struct of parameters, P. The default is that of the
   /// member in `P()`.
@@ -116,7 +121,8 @@ class OpDefinition {
   OpDefinition& attribute(const char* name_, M_ P_::* member_) {
     if (!member_) {
       fault(Message("has attribute '") << name_ << "' with a null member: pass one, as &Params::name");
-      return add_attribute(name_, detail::attribute_type<M_>::describe(), nullptr, nullptr);
+      add_attribute(name_, detail::attribute_type<M_>::describe(), nullptr, nullptr);
+      return *this;
     }
     const P_& defaults_ = detail::default_params<P_>();
     add_attribute(name_, detail::attribute_type<M_>::describe(),
@@ -216,7 +222,7 @@ class OpDefinition {
     m_op.infer = [](void* self_, const tarsia_bind_info* c_) -> int32_t {
       try {
         BindInfo info_(c_);
-        (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_infer))(info_);
+        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_infer))(info_);
         return 0;
       } catch (...) {
         return detail::host()->capture_exception();
@@ -236,7 +242,7 @@ class OpDefinition {
     m_op.arity = [](void* self_, const tarsia_bind_info* c_, uint32_t* in_, uint32_t* out_) -> int32_t {
       try {
         int a_ = int(*in_), b_ = int(*out_);
-        (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_arity))(BindInfo(c_), &a_, &b_);
+        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_arity))(BindInfo(c_), &a_, &b_);
         if (a_ < 0 || b_ < 0) throw ValueError("there cannot be fewer than no inputs or outputs");
         *in_ = uint32_t(a_), *out_ = uint32_t(b_);
         return 0;
@@ -257,7 +263,7 @@ class OpDefinition {
     m_state = detail::keep(m_kept, new F_(f_));
     m_op.create_state = [](void* self_, const tarsia_bind_info* c_, void** state_) -> int32_t {
       try {
-        *state_ = (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_state))(BindInfo(c_));
+        *state_ = (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_state))(BindInfo(c_));
         return 0;
       } catch (...) {
         return detail::host()->capture_exception();
@@ -325,12 +331,14 @@ class OpDefinition {
   /// Allows output `output_` of the last implementation, a forward, to share the memory of input `input_`.
   /// Both are counted from 0.
   TARSIA_DETAIL_SUPPORT OpDefinition& forward_inplace(unsigned input_, unsigned output_) {
-    return pair("forward_inplace", TARSIA_FORWARD, input_, output_);
+    add_pair("forward_inplace", TARSIA_FORWARD, input_, output_);
+    return *this;
   }
   /// Allows input gradient `output_` of the last implementation, a backward, to share the memory of what
   /// backward takes at `input_`: output gradients, inputs and outputs are counted in one row, from 0.
   TARSIA_DETAIL_SUPPORT OpDefinition& backward_inplace(unsigned input_, unsigned output_) {
-    return pair("backward_inplace", TARSIA_BACKWARD, input_, output_);
+    add_pair("backward_inplace", TARSIA_BACKWARD, input_, output_);
+    return *this;
   }
   /// Tells how many bytes of scratch the last implementation takes at most: `int64_t f(const BindInfo&)`.
   template <class F_>
@@ -378,7 +386,7 @@ class OpDefinition {
     m_needs = detail::keep(m_kept, new F_(f_));
     m_op.needs = [](void* self_, const tarsia_bind_info* info_, uint8_t* needs_) -> int32_t {
       try {
-        (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_needs))(BindInfo(info_), needs_);
+        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_needs))(BindInfo(info_), needs_);
         return 0;
       } catch (...) {
         return detail::host()->capture_exception();
@@ -420,36 +428,8 @@ class OpDefinition {
   }
 
   TARSIA_DETAIL_SUPPORT OpDefinition() {}
-  TARSIA_DETAIL_SUPPORT ~OpDefinition() {
-    for (uint32_t i_ = m_kept.n; i_-- > 0;) m_kept.items[i_].destroy(m_kept.items[i_].object);
-    for (uint32_t i_ = 0; i_ < m_implementations.n; ++i_) delete[] m_implementations.items[i_].inplace;
-    delete[] m_op.backward_needs;
-    delete[] m_kept.items;
-    delete[] m_inputs.items;
-    delete[] m_outputs.items;
-    delete[] m_implementations.items;
-    delete[] m_inplace.items;
-  }
+  TARSIA_DETAIL_SUPPORT ~OpDefinition() {}
 
-  TARSIA_DETAIL_SUPPORT OpDefinition& port(detail::PlainList<tarsia_port>& list_, char last_,
-                                           const char* name_, unsigned flags_) {
-    if (!name_ || !*name_)
-      fault(Message(last_ == 'i' ? "has an input without a name" : "has an output without a name"));
-    tarsia_port& p_ = list_.add();
-    p_.name = name_ ? name_ : "";
-    p_.description = "";
-    p_.flags = flags_;
-    m_last = last_;
-    return *this;
-  }
-  TARSIA_DETAIL_SUPPORT OpDefinition& add_attribute(const char* name_, tarsia_type type_,
-                                                    const tarsia_value* default_,
-                                                    int32_t (*check_)(void*, const char*)) {
-    if (!name_ || !*name_) fault(Message("has an attribute without a name"));
-    m_attributes.add(name_ ? name_ : "", type_, default_, check_);
-    m_last = 'a';
-    return *this;
-  }
   template <class F_>
   OpDefinition& implementation(tarsia_pass pass_, const char* device_, F_ f_) {
     static_assert(
@@ -462,121 +442,6 @@ class OpDefinition {
     i_.run = &detail::run_implementation<F_>;
     return *this;
   }
-  TARSIA_DETAIL_SUPPORT tarsia_implementation& add_implementation(tarsia_pass pass_, const char* device_) {
-    tarsia_implementation& i_ = m_implementations.add();
-    i_.size = sizeof(tarsia_implementation);
-    i_.pass = pass_;
-    if (!device_) device_ = "";  // an unknown device
-    i_.device_type = !__builtin_strcmp(device_, "cpu")   ? static_cast<int32_t>(TARSIA_CPU)
-                     : !__builtin_strcmp(device_, "gpu") ? static_cast<int32_t>(TARSIA_GPU)
-                                                         : 0;
-    i_.requests = 1 << TARSIA_REQUEST_WRITE;
-    i_.name = "";
-    m_last = 0;
-    return i_;
-  }
-
-  TARSIA_DETAIL_SUPPORT OpDefinition& pair(const char* function_, tarsia_pass pass_, unsigned input_,
-                                           unsigned output_) {
-    if (!follows_implementation(function_)) return *this;
-    tarsia_implementation& i_ = m_implementations.last();
-    if (i_.pass != static_cast<uint32_t>(pass_))
-      fault(Message("has .") << function_ << "(…) after a "
-                             << (pass_ == TARSIA_FORWARD ? ".backward(…): write .backward_inplace"
-                                                         : ".forward(…): write .forward_inplace")
-                             << "(…), or put it behind the implementation that it is about");
-    tarsia_inplace* more_ = new tarsia_inplace[i_.n_inplace + 1];
-    for (uint32_t k_ = 0; k_ < i_.n_inplace; ++k_) more_[k_] = i_.inplace[k_];
-    more_[i_.n_inplace].input = input_;
-    more_[i_.n_inplace++].output = output_;
-    delete[] i_.inplace;
-    i_.inplace = more_;
-    return *this;
-  }
-
-  TARSIA_DETAIL_SUPPORT const tarsia_op* finish() {
-    if (m_op.flags & TARSIA_OP_EXTENDS) {
-      extends();
-    } else {
-      static const char* const names_[] = {"a", "b", "c", "d"};
-      for (int i_ = 0, n_ = m_inputs.n ? 0 : m_default_inputs; i_ < n_; ++i_)
-        input(n_ == 1 ? "x" : names_[i_]);
-      if (!m_outputs.n) output("y");
-    }
-    m_op.inputs = m_inputs.items, m_op.n_inputs = m_inputs.n;
-    m_op.outputs = m_outputs.items, m_op.n_outputs = m_outputs.n;
-    m_op.attributes = m_attributes.items, m_op.n_attributes = m_attributes.n;
-    m_op.implementations = m_implementations.items, m_op.n_implementations = m_implementations.n;
-    m_op.inplace = m_inplace.items, m_op.n_inplace = m_inplace.n;
-    m_op.user = this;
-    m_op.fault = m_fault ? m_fault->text() : nullptr;
-    return &m_op;
-  }
-
-  /// Notes the mistake if an extension declares what belongs to the op itself.
-  TARSIA_DETAIL_SUPPORT void extends() {
-    const char* what_ = m_inputs.n                              ? ".input"
-                        : m_outputs.n                           ? ".output"
-                        : m_attributes.n                        ? ".attribute"
-                        : m_infer                               ? ".infer"
-                        : m_arity                               ? ".arity"
-                        : m_state                               ? ".state"
-                        : m_op.create_params                    ? ".params"
-                        : m_op.flags & TARSIA_OP_RANDOM         ? ".random"
-                        : m_inplace.n                           ? ".inplace"
-                        : m_op.backward_needs || m_needs        ? ".backward_needs"
-                        : m_op.flags & TARSIA_OP_ANY_ATTRIBUTES ? ".any_attributes"
-                                                                : nullptr;
-    if (what_)
-      fault(Message("has ") << what_
-                            << "(…), which is for the op's own declaration: an added implementation has "
-                               ".forward(…), .backward(…) and what qualifies them");
-  }
-  /// Keeps the first mistake of the declaration, for which the library is refused when it is loaded.
-  TARSIA_DETAIL_SUPPORT void fault(const Message& text_) {
-    if (!m_fault) m_fault = detail::keep(m_kept, new Message(text_));
-  }
-  /// Notes the mistake if the function of this name got nothing to call.
-  template <class F_>
-  void require(const char* function_, const F_& f_) {
-    if (detail::is_nothing(f_, 0)) lacks(function_);
-  }
-  TARSIA_DETAIL_SUPPORT void lacks(const char* function_) {
-    fault(Message("has .") << function_ << "(…) with a null function: pass one that is defined");
-  }
-  /// Notes the mistake if the function of this name was called before.
-  TARSIA_DETAIL_SUPPORT void once(const char* function_, const void* before_) {
-    if (before_)
-      fault(Message("has two .") << function_
-                                 << "(…), of which only one would be called: leave one of them out");
-  }
-  /// Returns whether something that a function of this name qualifies was declared before it; notes the
-  /// mistake otherwise.
-  TARSIA_DETAIL_SUPPORT bool follows(uint32_t n_, const char* function_, const char* what_) {
-    if (!n_)
-      fault(Message("has .") << function_ << "(…) before " << what_ << ": it is about the one declared last");
-    return n_ != 0;
-  }
-  TARSIA_DETAIL_SUPPORT bool follows_attribute(const char* function_) {
-    return follows(m_attributes.n, function_, "any .attribute(…)");
-  }
-  TARSIA_DETAIL_SUPPORT bool follows_implementation(const char* function_) {
-    return follows(m_implementations.n, function_, "any .forward(…) or .backward(…)");
-  }
-
-  tarsia_op m_op = tarsia_op();
-  Message* m_fault = nullptr;
-  int m_default_inputs = 1;
-  char m_last = 0;  ///< what was declared last: 'i', 'o', 'a', or the op itself
-  detail::PlainList<tarsia_port> m_inputs, m_outputs;
-  detail::AttributeList m_attributes;
-  detail::PlainList<tarsia_implementation> m_implementations;
-  detail::PlainList<tarsia_inplace> m_inplace;
-  detail::PlainList<detail::Keeper> m_kept;
-  void* m_infer = nullptr;
-  void* m_arity = nullptr;
-  void* m_state = nullptr;
-  void* m_needs = nullptr;
 };
 
 }  // namespace tarsia

@@ -240,10 +240,15 @@ def test_ready_values(session):
 
 def test_ready_values_are_there_for_macros_and_headers(tmp_path):
     (tmp_path / "mine.h").write_text("inline auto two_ones() { return ones({2}); }\n")
+    (tmp_path / "macros.h").write_text("#define TWO_ZEROS zeros({2})\n")
+    zeros, ones = "float32[2] cpu {0, 0}", "float32[2] cpu {1, 1}"
     session = tarsia.Session(include_dirs=[tmp_path])
-    ok(session, "#define READY(a, b) a##b", "auto x = READY(ze, ros)({2});", '#include "mine.h"\nauto y = two_ones();')
-    assert value(session, "x") == "float32[2] cpu {0, 0}"
-    assert value(session, "y") == "float32[2] cpu {1, 1}"
+    assert value(session, '#include "mine.h"\ntwo_ones()') == ones
+    assert value(session, "#include <macros.h>\nTWO_ZEROS") == zeros
+    assert value(tarsia.Session(defines={"TWO_ONES": "ones({2})"}), "TWO_ONES") == ones
+    session = tarsia.Session()
+    ok(session, "#define JOINED(a, b) a##b")
+    assert value(session, "JOINED(ze, ros)({2})") == zeros
 
 
 def test_npy_files(session, tmp_path):
