@@ -25,6 +25,10 @@ endfunction()
 foreach(layer base cache jit registry graph pipeline session)
   tarsia_test(unit/${layer} tarsia_${layer})
 endforeach()
+if(TARGET test_unit_graph)
+  add_dependencies(test_unit_graph tarsia-flow)
+  target_link_libraries(test_unit_graph PRIVATE TBB::tbb)   # steps that use oneTBB themselves
+endif()
 # By itself: a target with a source in C cannot use the tests' precompiled header.
 add_library(attach_support OBJECT ${CMAKE_SOURCE_DIR}/jit/worker/link/support/attach_support.c)
 target_include_directories(attach_support PRIVATE ${CMAKE_SOURCE_DIR}/include)

@@ -4,7 +4,6 @@
 #include "graph/executable.h"
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -363,39 +362,6 @@ std::int32_t Executable::run_step(Arena& arena, std::size_t s, void* stream) con
   });
 }
 
-std::int32_t Executable::run_flow(Arena& arena) const {
-  // The first failure in the order of the steps is told. Those behind it in that order do not begin any more;
-  // those before it do, since one of them may fail, too.
-  struct Run {
-    const Executable* self;
-    Arena* arena;
-    std::atomic<std::uint32_t> failed{k_none};
-    std::mutex mutex{};
-    std::int32_t code = 0;
-    registry::LastError error{};
-  } run{this, &arena};
-  const bool has_run = arena.flow->run(
-      [](void* with, std::uint32_t s) {
-        Run& r = *static_cast<Run*>(with);
-        if (s > r.failed.load()) return;
-        const std::int32_t code = r.self->run_step(*r.arena, s, nullptr);
-        if (!code) return;
-        const std::lock_guard lock(r.mutex);
-        if (s > r.failed.load()) return;
-        r.failed = s;
-        r.code = code;
-        r.error = registry::last_error();
-      },
-      &run);
-  if (!has_run) throw Error("graph: oneTBB could not run its steps");
-  if (run.code) {
-    registry::last_error() = run.error;
-    registry::last_error().message =
-        "graph, node '" + m_program.steps[run.failed].name + "': " + run.error.message;
-  }
-  return run.code;
-}
-
 std::int32_t Executable::run_steps(Arena& arena, void* stream) const {
   const auto named = [&](std::size_t s, std::int32_t code) {
     registry::LastError& error = registry::last_error();
@@ -405,7 +371,11 @@ std::int32_t Executable::run_steps(Arena& arena, void* stream) const {
   if (m_flow) {
     if (!std::exchange(arena.has_tried_flow, true))
       arena.flow = Flow::make(static_cast<std::uint32_t>(m_program.steps.size()), *m_flow);
-    if (arena.flow && arena.flow->is_usable()) return run_flow(arena);
+    if (arena.flow && arena.flow->is_usable()) {
+      const Flow::Result result =
+          arena.flow->run([&](std::uint32_t s) { return run_step(arena, s, nullptr); });
+      return result.step == k_none ? result.code : named(result.step, result.code);
+    }
   }
   if (m_lanes.n == 1) {
     for (std::size_t s = 0; s < m_program.steps.size(); ++s)

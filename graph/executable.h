@@ -49,7 +49,6 @@ class Executable {
   std::unique_ptr<Arena> take(void* stream);
   void give(std::unique_ptr<Arena> arena, void* stream) noexcept;
   std::int32_t run_steps(Arena& arena, void* stream) const;
-  std::int32_t run_flow(Arena& arena) const;
   bool overlaps_held(const void* data, std::uint64_t bytes) const;
   std::int32_t run_step(Arena& arena, std::size_t step, void* stream) const noexcept;
 

@@ -13,12 +13,15 @@ struct FlowEdge {
 
 /// What a run of a step calls. It throws nothing.
 using FlowBody = void (*)(void* with, std::uint32_t step);
+/// What the thread that runs a graph calls every 20 ms while it waits. It throws nothing.
+using FlowAsk = void (*)(void* with);
 
 extern "C" {
 /// A graph of n steps for this many threads; null where it cannot be made. One thread at a time may use it.
 using FlowMake = void*(std::uint32_t n, const FlowEdge* edges, std::size_t n_edges, int threads) noexcept;
-/// Runs each step once, behind those that come before it. False: it could not; some steps may have run.
-using FlowRun = bool(void* flow, FlowBody body, void* with) noexcept;
+/// Runs each step once, behind those that come before it, on threads of oneTBB's. False: it could not; some
+/// steps may have run, and none runs any more.
+using FlowRun = bool(void* flow, FlowBody body, FlowAsk ask, void* with) noexcept;
 using FlowEnd = void(void* flow) noexcept;
 }
 

@@ -61,6 +61,8 @@ class BoundOp : public Counted<BoundOp> {
   /// Whether its op, and what runs in the pass, are of compiled libraries: not defined by a program, as
   /// Python does.
   bool is_compiled(tarsia_pass pass) const;
+  /// Whether the op changes input i where it lies.
+  bool changes_input(std::uint32_t i) const;
   /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 
@@ -96,6 +98,7 @@ class BoundOp : public Counted<BoundOp> {
     std::vector<const char*> conversion_texts;  ///< of `conversions`
   };
 
+  std::uint32_t flags_of_input(std::uint32_t i) const;
   Pass plan(tarsia_pass pass) const;
   /// Calls with no more than the pass needs.
   std::int32_t call_with_needs(const Pass& pass, const tarsia_op_call& call) noexcept;
