@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -65,6 +66,7 @@ const Library& library() {
 /// One run, which several threads work on.
 struct Run {
   const Flow::Step& step;
+  ToldOrder& order;
   std::fenv_t numbers{};  ///< how the caller's thread rounds, and what becomes of denormals
   std::atomic<std::uint32_t> failed{k_none};
   std::atomic<bool> is_interrupted{false};
@@ -106,10 +108,10 @@ std::unique_ptr<Flow> Flow::make(std::uint32_t n, std::span<const FlowEdge> edge
   int first = 0;
   if (!s_process.compare_exchange_strong(first, ::getpid()) && first != ::getpid()) return nullptr;
   void* flow = tbb.make(n, edges.data(), edges.size(), registry::parallel_threads());
-  return flow ? std::unique_ptr<Flow>(new Flow(flow)) : nullptr;
+  return flow ? std::unique_ptr<Flow>(new Flow(flow, ToldOrder(n, edges))) : nullptr;
 }
 
-Flow::Flow(void* flow) : m_flow(flow), m_process(::getpid()) {}
+Flow::Flow(void* flow, ToldOrder order) : m_flow(flow), m_process(::getpid()), m_order(std::move(order)) {}
 
 Flow::~Flow() {
   if (!s_ends && m_process == ::getpid()) library().end(m_flow);  // else it is left alone
@@ -120,14 +122,23 @@ bool Flow::is_usable() const {
 }
 
 Flow::Result Flow::run(const Step& step) {
-  Run run{step};
+  Run run{step, m_order};
   std::fegetenv(&run.numbers);
+  ToldOrder::begin_run(&run);
   const bool is_complete = library().run(
-      m_flow, [](void* with, std::uint32_t s) { static_cast<Run*>(with)->work(s); },
+      m_flow,
+      [](void* with, std::uint32_t s) {
+        ToldOrder::enter_run(with);
+        Run& r = *static_cast<Run*>(with);
+        r.order.begin_step(s);
+        r.work(s);
+        r.order.end_step(s);
+      },
       [](void* with) {
         if (registry::is_call_interrupted()) static_cast<Run*>(with)->is_interrupted = true;
       },
       &run);
+  m_order.end_run();
   if (run.is_interrupted) {
     if (registry::last_error().code != TARSIA_INTERRUPTED)
       registry::set_last_error(TARSIA_INTERRUPTED, "", "the call was interrupted");

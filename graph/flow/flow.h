@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/flow/flow_abi.h"
+#include "graph/flow/told_order.h"
 #include "graph/lanes.h"
 
 namespace tarsia::graph {
@@ -44,9 +45,10 @@ class Flow {
   Result run(const Step& step);
 
  private:
-  explicit Flow(void* flow);
+  Flow(void* flow, ToldOrder order);
   void* m_flow;
   int m_process;
+  ToldOrder m_order;
 };
 
 }  // namespace tarsia::graph
