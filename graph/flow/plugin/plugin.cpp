@@ -4,6 +4,7 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -61,9 +62,8 @@ void allow_threads(int threads) {
   using Control = tbb::global_control;
   const auto wanted = static_cast<std::size_t>(threads) + 1;
   if (Control::active_value(Control::max_allowed_parallelism) >= wanted) return;
-  static Control* const s_control =
-      new Control(Control::max_allowed_parallelism, wanted);  // as long as oneTBB
-  (void)s_control;
+  // As long as oneTBB. Atomic, so that it is kept where a sanitizer finds it.
+  static std::atomic<Control*> s_control{new Control(Control::max_allowed_parallelism, wanted)};
 }
 
 }  // namespace
