@@ -108,10 +108,11 @@ std::unique_ptr<Flow> Flow::make(std::uint32_t n, std::span<const FlowEdge> edge
   int first = 0;
   if (!s_process.compare_exchange_strong(first, ::getpid()) && first != ::getpid()) return nullptr;
   void* flow = tbb.make(n, edges.data(), edges.size(), registry::parallel_threads());
-  return flow ? std::unique_ptr<Flow>(new Flow(flow, ToldOrder(n, edges))) : nullptr;
+  return flow ? std::unique_ptr<Flow>(new Flow(flow, n, edges)) : nullptr;
 }
 
-Flow::Flow(void* flow, ToldOrder order) : m_flow(flow), m_process(::getpid()), m_order(std::move(order)) {}
+Flow::Flow(void* flow, std::uint32_t n, std::span<const FlowEdge> edges)
+    : m_flow(flow), m_process(::getpid()), m_order(n, edges) {}
 
 Flow::~Flow() {
   if (!s_ends && m_process == ::getpid()) library().end(m_flow);  // else it is left alone

@@ -45,7 +45,7 @@ class Flow {
   Result run(const Step& step);
 
  private:
-  Flow(void* flow, ToldOrder order);
+  Flow(void* flow, std::uint32_t n, std::span<const FlowEdge> edges);
   void* m_flow;
   int m_process;
   ToldOrder m_order;

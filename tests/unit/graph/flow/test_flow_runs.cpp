@@ -25,9 +25,12 @@ std::vector<std::vector<float>> random_inputs(std::mt19937& random) {
 
 /// With ops of a compiled library, whose steps are heavy at any size.
 class FlowRuns : public GraphTest {
- protected:
+ public:
   FlowRuns() { ::setenv("TARSIA_FLOW_SIZE_MB", "0", 1); }
   ~FlowRuns() override { ::unsetenv("TARSIA_FLOW_SIZE_MB"); }
+  FlowRuns(const FlowRuns&) = delete;
+
+ protected:
   registry::Ref<registry::Library> m_ops = registry::load_file(TARSIA_TEST_MODULES "/graph_ops.so");
 };
 
