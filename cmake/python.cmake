@@ -49,6 +49,7 @@ foreach(file IN LISTS python_files python_folders)
 endforeach()
 add_custom_command(TARGET tarsia_python POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:tarsia> ${CMAKE_BINARY_DIR}/python/tarsia/$<TARGET_FILE_NAME:tarsia>
+  COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE_DIR:tarsia>/libtarsia-flow.so ${CMAKE_BINARY_DIR}/python/tarsia/libtarsia-flow.so
   COMMAND ${CMAKE_COMMAND} -E create_symlink ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/python/tarsia/include)
 cmake_language(DEFER CALL add_dependencies wheel tarsia_python)
 # The .py files come into a wheel by scikit-build-core's wheel.packages.

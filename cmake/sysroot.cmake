@@ -18,8 +18,9 @@ add_custom_target(sysroot ALL DEPENDS ${TARSIA_SYSROOT_PACK})
 # Run-time libraries that modules may need: OpenMP's, AddressSanitizer's and ThreadSanitizer's. They travel with Tarsia. And the
 # program by the name of which sanitizers start whatever explains addresses to them.
 find_file(TARSIA_LIBOMP libomp.so.5 PATHS /usr/lib/llvm-22/lib NO_DEFAULT_PATH REQUIRED DOC "LLVM's OpenMP run-time library")
+find_file(TARSIA_LIBTBB libtbb.so.12 PATHS /usr/lib/x86_64-linux-gnu REQUIRED DOC "oneTBB, which libtarsia-flow.so links")
 set(TARSIA_RUN_TIME)
-foreach(file ${TARSIA_LIBOMP}
+foreach(file ${TARSIA_LIBOMP} ${TARSIA_LIBTBB}
         /usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_64.so /usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.so)
   file(REAL_PATH ${file} real)
   get_filename_component(name ${file} NAME)

@@ -187,6 +187,8 @@ class Executable::Arena {
   std::vector<InOutput> workspaces_in_outputs;  ///< the same of workspaces, by their steps
   std::vector<char*> output_data;               ///< of each output of this call
   bool has_sparse = false;
+  std::unique_ptr<Flow> flow;  ///< of a program whose steps run at once
+  bool has_tried_flow = false;
 
  private:
   std::vector<const tarsia_tensor*> list_of(const std::vector<SlotId>& slots) const {
@@ -223,6 +225,7 @@ Executable::Executable(Program program, std::shared_ptr<MemoryBuckets> buckets)
   for (const Slot& slot : m_program.slots)
     if (slot.source == Source::held) m_held.push_back(&slot);
   if (uses_gpu_alone) m_lanes = assign_lanes(m_program, m_plan);
+  if (!m_uses_gpu) m_flow = flow_edges(m_program, m_plan);
   m_inputs.assign(m_program.n_inputs, k_none);
   for (SlotId id = 0; id < m_program.slots.size(); ++id)
     if (m_program.slots[id].source == Source::caller) m_inputs[m_program.slots[id].input] = id;
@@ -365,6 +368,15 @@ std::int32_t Executable::run_steps(Arena& arena, void* stream) const {
     error.message = "graph, node '" + m_program.steps[s].name + "': " + error.message;
     return code;
   };
+  if (m_flow) {
+    if (!std::exchange(arena.has_tried_flow, true))
+      arena.flow = Flow::make(static_cast<std::uint32_t>(m_program.steps.size()), *m_flow);
+    if (arena.flow && arena.flow->is_usable()) {
+      const Flow::Result result =
+          arena.flow->run([&](std::uint32_t s) { return run_step(arena, s, nullptr); });
+      return result.step == k_none ? result.code : named(result.step, result.code);
+    }
+  }
   if (m_lanes.n == 1) {
     for (std::size_t s = 0; s < m_program.steps.size(); ++s)
       if (const std::int32_t code = run_step(arena, s, stream)) return named(s, code);

@@ -8,6 +8,7 @@
 
 #include "base/fork.h"
 #include "graph/arena.h"
+#include "graph/flow/flow.h"
 #include "graph/lanes.h"
 #include "graph/memory_buckets.h"
 #include "graph/memory_plan.h"
@@ -54,7 +55,8 @@ class Executable {
   Program m_program;
   std::shared_ptr<MemoryBuckets> m_buckets;
   MemoryPlan m_plan;
-  Lanes m_lanes;  ///< of a program on a GPU
+  Lanes m_lanes;                                ///< of a program on a GPU
+  std::optional<std::vector<FlowEdge>> m_flow;  ///< of a program whose steps run at once on the CPU
   bool m_uses_gpu = false;
   std::vector<SlotId> m_inputs;     ///< of the graph
   std::vector<const Slot*> m_held;  ///< constants, parameters and states

@@ -163,7 +163,7 @@ class Reader {
     if (top.text("format") != "tarsia-graph")
       fail("the text is no graph: its 'format' is not \"tarsia-graph\"");
     const json& version = top.get("version");
-    if (version != k_json_version)
+    if (!version.is_number_integer() || version != k_json_version)
       fail("version " + version.dump() + " is not known; this Tarsia reads version " +
            std::to_string(k_json_version));
     const json& nodes = top.list("nodes");

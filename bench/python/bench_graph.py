@@ -22,6 +22,10 @@ HERE = pathlib.Path(__file__).parent
 NOTHING = r"""
 #include <tarsia/op.h>
 TARSIA_OP(bench_nothing).forward("cpu", [](tarsia::Context& c) { c.output(0).data<float>()[0] = c.input(0).data<const float>()[0] + 1; });
+#include <cmath>
+TARSIA_OP(bench_sines).forward("cpu", [](tarsia::Context& c) {
+  for (int64_t i = 0; i < c.input(0).numel(); ++i) c.output(0).data<float>()[i] = std::sin(c.input(0).data<const float>()[i]);
+});
 #include <chrono>
 #include <tarsia/inner_op.h>
 // ns a call of the bound op itself, over n calls.
@@ -62,6 +66,22 @@ def chain(nodes):
     return g
 
 
+def branches():
+    """Two heavy branches, against twice the time of one."""
+    x = np.linspace(0, 1, 1 << 20, dtype=np.float32)
+    times = []
+    for n in (1, 2):
+        g = tarsia.Graph()
+        value = g.input("x")
+        for _ in range(n):
+            g.output(g.bench_sines(value))
+        bound, out = g.bind(x=x), [np.empty_like(x) for _ in range(n)]
+        out = out[0] if n == 1 else tuple(out)
+        bound(x, out=out)
+        times.append(timed(lambda: bound(x, out=out)))
+    print(f"two branches at once: {times[1] * 1e3:.1f} ms, one after the other {2 * times[0] * 1e3:.1f} ms: {times[1] / (2 * times[0]):.2f} of it")
+
+
 def on_cpu():
     tarsia.load_inline(NOTHING)
     x = np.ones(4, np.float32)
@@ -72,6 +92,7 @@ def on_cpu():
     per_node = timed(lambda: bound(x, out=out)) / nodes * 1e9
     call = float(median([tarsia.ops.bench_loop(x, n=10000)[0] for _ in range(5)]))
     print(f"a node of a chain of {nodes}: {per_node:.0f} ns, a call of its op alone {call:.0f} ns, so {per_node - call:+.0f} ns (asked <= 100)")
+    branches()
     g = chain(10_000)
     bind = timed(lambda: g.bind(x=x), 5)
     plan = g.bind(x=x).plan

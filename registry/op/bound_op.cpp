@@ -73,11 +73,27 @@ BoundOp::~BoundOp() {
     run_step(op, "end of its state", &m_bound.info(), [&] { op.destroy_state(op.user, m_state); });
 }
 
-bool BoundOp::has_gradient(std::uint32_t i) const {
+bool BoundOp::draws_random() const {
+  return m_entry->op().flags & TARSIA_OP_RANDOM;
+}
+
+bool BoundOp::is_compiled(tarsia_pass pass) const {
+  const tarsia_implementation* one = implementation(pass);
+  return one && *m_entry->library().path() != '\0' && *m_entry->library_of(*one).path() != '\0';
+}
+
+std::uint32_t BoundOp::flags_of_input(std::uint32_t i) const {
   const tarsia_op& op = m_entry->op();
-  const tarsia_meta& meta = m_bound.inputs()[i];
-  const std::uint32_t flags = meta.flags | (op.n_inputs ? op.inputs[std::min(i, op.n_inputs - 1)].flags : 0);
-  return meta.present && !(flags & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
+  return m_bound.inputs()[i].flags | (op.n_inputs ? op.inputs[std::min(i, op.n_inputs - 1)].flags : 0);
+}
+
+bool BoundOp::changes_input(std::uint32_t i) const {
+  return m_bound.inputs()[i].present && flags_of_input(i) & TARSIA_PORT_MUTABLE;
+}
+
+bool BoundOp::has_gradient(std::uint32_t i) const {
+  return m_bound.inputs()[i].present &&
+         !(flags_of_input(i) & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
 }
 
 BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {

@@ -56,6 +56,13 @@ class BoundOp : public Counted<BoundOp> {
   }
   /// What its state function made; null if there is none.
   void* state() const { return m_state; }
+  /// Whether its op says that it draws random numbers.
+  bool draws_random() const;
+  /// Whether its op, and what runs in the pass, are of compiled libraries: not defined by a program, as
+  /// Python does.
+  bool is_compiled(tarsia_pass pass) const;
+  /// Whether the op changes input i where it lies.
+  bool changes_input(std::uint32_t i) const;
   /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 
@@ -91,6 +98,7 @@ class BoundOp : public Counted<BoundOp> {
     std::vector<const char*> conversion_texts;  ///< of `conversions`
   };
 
+  std::uint32_t flags_of_input(std::uint32_t i) const;
   Pass plan(tarsia_pass pass) const;
   /// Calls with no more than the pass needs.
   std::int32_t call_with_needs(const Pass& pass, const tarsia_op_call& call) noexcept;

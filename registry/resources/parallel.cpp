@@ -31,6 +31,9 @@ struct Loop {
   std::atomic<std::int64_t> next{0};  ///< the first index that nobody has taken
   std::mutex mutex{};
   std::exception_ptr error{};
+  // Of the pool, under its mutex.
+  int wanted = 0, working = 0;  ///< threads that may still begin, and those that have
+  Loop *before = nullptr, *behind = nullptr;
 
   void work() {
     const bool outer = std::exchange(t_inside, true);
@@ -69,41 +72,40 @@ class Pool final : public ForkAware {
   }
   ~Pool() { forget_forks(); }  // of one that another thread was quicker than
 
-  /// Returns false, having done nothing, if the threads work for somebody else.
+  /// Returns false, having done nothing, once the process ends.
   bool run(Loop& loop) {
-    std::unique_lock busy(m_busy, std::try_to_lock);
-    if (!busy) return false;
     {
       std::lock_guard lock(m_mutex);
       if (m_stopped) return false;
       start();
       const std::int64_t pieces = (loop.n + loop.grain - 1) / loop.grain;
-      m_wanted =
+      loop.wanted =
           static_cast<int>(std::min<std::int64_t>(pieces - 1, static_cast<std::int64_t>(m_threads.size())));
-      m_loop = &loop;
+      add(loop);
     }
     m_wake.notify_all();
     loop.work();
     std::unique_lock lock(m_mutex);
-    m_wanted = 0;  // threads that have not begun by now need not
-    m_done.wait(lock, [this] { return m_working == 0; });
-    m_loop = nullptr;
+    loop.wanted = 0;  // threads that have not begun by now need not
+    remove(loop);
+    m_done.wait(lock, [&] { return loop.working == 0; });
     return true;
   }
 
  private:
   Pool() { watch_forks(); }
 
-  // A fork beside a loop of another thread leaves the child without that thread, and m_busy would stay
-  // locked.
+  // A fork beside a loop of another thread leaves the child without that thread.
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override {
     for (std::thread& thread : m_threads) new std::thread(std::move(thread));  // neither joined nor destroyed
     m_threads.clear();
-    m_loop = nullptr;
-    m_wanted = m_working = 0;
-    new (&m_busy) std::mutex();
+    // Of these, at most one is this thread's, which goes on with it alone.
+    while (Loop* loop = m_first) {
+      remove(*loop);
+      loop->wanted = loop->working = 0;
+    }
     new (&m_wake) std::condition_variable();
     new (&m_done) std::condition_variable();
     m_mutex.unlock();
@@ -125,27 +127,46 @@ class Pool final : public ForkAware {
     for (std::thread& thread : threads) thread.join();
   }
 
+  void add(Loop& loop) {
+    loop.behind = m_first;
+    if (m_first) m_first->before = &loop;
+    m_first = &loop;
+  }
+  void remove(Loop& loop) {
+    if (loop.before)
+      loop.before->behind = loop.behind;
+    else if (m_first == &loop)
+      m_first = loop.behind;
+    if (loop.behind) loop.behind->before = loop.before;
+    loop.before = loop.behind = nullptr;
+  }
+  /// Of the loops that want threads, the one with the fewest.
+  Loop* neediest() const {
+    Loop* found = nullptr;
+    for (Loop* loop = m_first; loop; loop = loop->behind)
+      if (loop->wanted && (!found || loop->working < found->working)) found = loop;
+    return found;
+  }
+
   void serve() {
     std::unique_lock lock(m_mutex);
     for (;;) {
-      m_wake.wait(lock, [this] { return m_stopped || m_wanted > 0; });
+      Loop* loop = nullptr;
+      m_wake.wait(lock, [&] { return m_stopped || (loop = neediest()); });
       if (m_stopped) return;
-      Loop* loop = m_loop;
-      --m_wanted;
-      ++m_working;
+      --loop->wanted;
+      ++loop->working;
       lock.unlock();
       loop->work();
       lock.lock();
-      if (--m_working == 0) m_done.notify_one();
+      if (--loop->working == 0) m_done.notify_all();
     }
   }
 
-  std::mutex m_busy;  ///< held by the thread whose loop runs
   std::mutex m_mutex;
   std::condition_variable m_wake, m_done;
   std::vector<std::thread> m_threads;
-  Loop* m_loop = nullptr;
-  int m_wanted = 0, m_working = 0;
+  Loop* m_first = nullptr;  ///< of the loops that run
   bool m_stopped = false;
 };
 
@@ -154,8 +175,9 @@ class Pool final : public ForkAware {
 int parallel_threads() {
   static std::atomic<int> s_threads{0};  // 0: nobody has asked
   if (const int known = s_threads.load(std::memory_order_relaxed)) return known;
-  const char* text = std::getenv("TARSIA_NUM_THREADS");
-  int wanted = text ? std::atoi(text) : 0;
+  int wanted = 0;
+  for (const char* name : {"TARSIA_NUM_THREADS", "OMP_NUM_THREADS"})
+    if (const char* text = std::getenv(name); text && wanted < 1) wanted = std::atoi(text);
   cpu_set_t cores;
   if (wanted < 1 && sched_getaffinity(0, sizeof cores, &cores) == 0) wanted = CPU_COUNT(&cores);
   int none = 0;

@@ -5,8 +5,9 @@
 
 namespace tarsia::registry {
 
-/// tarsia_host.parallel. A loop inside another, or beside one of another thread, uses only its own thread.
-/// The number of threads is TARSIA_NUM_THREADS, else the number of usable cores, at most 64.
+/// tarsia_host.parallel. A loop inside another uses only its own thread. Loops of several threads share the
+/// others: whoever is free goes to the loop that has the fewest. The number of threads is TARSIA_NUM_THREADS,
+/// else OMP_NUM_THREADS, else the number of usable cores, at most 64.
 void parallel(std::int64_t n, std::int64_t grain,
               void (*body)(void* with, std::int64_t begin, std::int64_t end), void* with);
 

@@ -442,3 +442,28 @@ def test_a_graph_with_a_backward_runs_as_without():
     arrays = model.draw(1)
     bound = model.graph.register("gr_with_backward", differentiable=True).bind(*arrays.values())
     assert bound(*arrays.values()).tobytes() == model.eager(arrays)[0].tobytes()
+
+
+def test_pytorch_runs_a_graph_as_one_op_with_autograd():
+    torch = pytest.importorskip("torch")
+    g = tarsia.Graph()
+    x, w = g.input("x"), g.input("w")
+    p, q = g.gr_split(g.gr_tanh(g.gr_matmul(g.gr_square(x), w)))
+    g.output(g.gr_mul(p, q))
+    g.output(g.gr_square(q))
+    layer = tarsia.torch.register(g.register("gr_torch_layer", differentiable=True))
+    generator = torch.Generator().manual_seed(3)
+    x, w = (torch.randn(*shape, dtype=torch.float64, generator=generator, requires_grad=True) for shape in ((4, 3), (3, 2)))
+    assert torch.autograd.gradcheck(layer, (x, w))
+    h = torch.tanh((x * x) @ w)
+    wanted = ((h + 1) * (h * 2), (h * 2) ** 2)
+    results = layer(x, w)
+    for result, expected in zip(results, wanted):
+        assert torch.allclose(result, expected)
+    gradients = torch.autograd.grad(results[0].sum() + results[1].sum(), (x, w))
+    for gradient, expected in zip(gradients, torch.autograd.grad(wanted[0].sum() + wanted[1].sum(), (x, w))):
+        assert torch.allclose(gradient, expected)
+    frozen = w.detach()
+    layer(x, frozen)[1].sum().backward()  # one input alone needs a gradient, and one output alone has one
+    assert torch.allclose(x.grad, torch.autograd.grad((((torch.tanh((x * x) @ frozen)) * 2) ** 2).sum(), x)[0])
+    assert torch.allclose(torch.compile(layer, backend="eager")(x, w)[0], wanted[0])

@@ -250,6 +250,7 @@ WRONG = {
     "a format that is no text": (top(format=1), "format"),
     "a later version": (top(version=2), "2"),
     "a version that is a text": (top(version="1"), "version"),
+    "a version that is no whole number": (top(version=1.0), "version 1.0 is not known"),
     "no version": (top(version=...), "version"),
     "an unknown field": (top(author="me"), "author"),
     "no nodes": (top(nodes=...), "nodes"),

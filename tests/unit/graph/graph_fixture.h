@@ -123,8 +123,9 @@ class GraphTest : public testing::Test {
     return m;
   }
 
-  /// A graph of `n` nodes of the ops above over two inputs, with up to four outputs.
-  static Graph random_graph(std::mt19937& random, int n) {
+  /// A graph of `n` nodes of the ops above over two inputs, with up to four outputs. `prefix`: "m_" for those
+  /// of modules/graph_ops.cc, which compute the same.
+  static Graph random_graph(std::mt19937& random, int n, const std::string& prefix = "u_") {
     Graph g;
     std::vector<ValueId> values{g.add_input("x", registry::unknown_meta()),
                                 g.add_input("v", registry::unknown_meta())};
@@ -135,11 +136,11 @@ class GraphTest : public testing::Test {
       return values[values.size() - 1 - back];
     };
     for (int i = 0; i < n; ++i) {
-      static constexpr const char* k_ops[] = {"u_twice", "u_next", "u_minus", "u_both"};
+      static constexpr const char* k_ops[] = {"twice", "next", "minus", "both"};
       OpNode node;
-      node.op = k_ops[random() % 4];
+      node.op = prefix + k_ops[random() % 4];
       node.inputs.push_back(pick());
-      if (node.op == "u_minus") node.inputs.push_back(pick());
+      if (node.op.ends_with("_minus")) node.inputs.push_back(pick());
       for (ValueId output : std::vector<ValueId>(g.node(g.add_op(std::move(node))).outputs))
         values.push_back(output);
     }
@@ -162,10 +163,10 @@ class GraphTest : public testing::Test {
       for (std::size_t i = 0; i < n; ++i) {
         const float a = values[node.inputs[0]][i];
         float& y = values[node.outputs[0]][i];
-        if (node.op == "u_twice") y = a + a;
-        if (node.op == "u_next") y = a * 0.5f + 1;
-        if (node.op == "u_minus") y = a - 0.25f * values[node.inputs[1]][i];
-        if (node.op == "u_both") {
+        if (node.op.ends_with("_twice")) y = a + a;
+        if (node.op.ends_with("_next")) y = a * 0.5f + 1;
+        if (node.op.ends_with("_minus")) y = a - 0.25f * values[node.inputs[1]][i];
+        if (node.op.ends_with("_both")) {
           y = a - 1;
           values[node.outputs[1]][i] = a * 0.75f;
         }

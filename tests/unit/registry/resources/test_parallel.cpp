@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -91,6 +93,52 @@ TEST(Parallel, loops_inside_of_loops_and_beside_each_other) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(both.total, 4 * 10 * 8 * 100);
+}
+
+// Waits for a flag. False if it does not come.
+struct Flag {
+  std::mutex mutex{};
+  std::condition_variable changed{};
+  bool is_set = false;
+  void set() {
+    const std::lock_guard lock(mutex);
+    is_set = true;
+    changed.notify_all();
+  }
+  bool wait() {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(20), [&] { return is_set; });
+  }
+};
+
+TEST(Parallel, a_thread_that_is_free_helps_a_loop_that_began_beside_another) {
+  if (parallel_threads() < 2) GTEST_SKIP() << "needs two cores";
+  struct Both {
+    Flag second_began, helped;
+    std::atomic<bool> ok{true};
+    std::thread::id first = std::this_thread::get_id(), second{};
+  } both;
+  // The second loop's thread begins with one of its two pieces, and stays there until another thread, which
+  // the first loop has had, has taken the other piece.
+  std::thread second([&] {
+    const auto body = [](void* with, std::int64_t, std::int64_t) {
+      auto& b = *static_cast<Both*>(with);
+      if (std::this_thread::get_id() != b.second) return b.helped.set();
+      b.second_began.set();
+      if (!b.helped.wait()) b.ok = false;
+    };
+    both.second = std::this_thread::get_id();
+    parallel(2, 1, body, &both);
+  });
+  // The first loop's pieces keep its thread until the second loop is through, and its helper until that
+  // begins.
+  const auto body = [](void* with, std::int64_t, std::int64_t) {
+    auto& b = *static_cast<Both*>(with);
+    if (!(std::this_thread::get_id() == b.first ? b.helped : b.second_began).wait()) b.ok = false;
+  };
+  parallel(2, 1, body, &both);
+  second.join();
+  EXPECT_TRUE(both.ok);
 }
 
 TEST(Parallel, a_forked_child_has_threads_of_its_own) {
