@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "cache/entry.h"
 #include "cache/tally.h"
 #include "jit/build_id.h"
 #include "pipeline/key.h"
@@ -48,8 +50,8 @@ pipeline::Source source(const std::string& order) {
   return {.files = {{"source", text}}};
 }
 
-void disk(benchmark::State& state, const std::string& order) {
-  const Folder folder;
+void disk(benchmark::State& state, const std::string& order, const Folder& folder) {
+  ::setenv("TARSIA_CACHE_DIR", folder.path().c_str(), 1);
   const pipeline::Source asked = source(order);
   pipeline::Pipeline(settings()).compile(asked);
   for (auto _ : state) {
@@ -60,7 +62,7 @@ void disk(benchmark::State& state, const std::string& order) {
 }
 
 void disk_module(benchmark::State& state) {
-  disk(state, "size " + std::to_string(state.range(0)));
+  disk(state, "size " + std::to_string(state.range(0)), Folder());
 }
 BENCHMARK(disk_module)
     ->Name("disk/module_bytes")
@@ -78,9 +80,62 @@ void disk_headers(benchmark::State& state) {
                std::string(5000, 'h'));
   }
   ::sleep(4);
-  disk(state, "read-all " + headers.path());
+  disk(state, "read-all " + headers.path(), Folder());
 }
 BENCHMARK(disk_headers)->Name("disk/headers")->Arg(1)->Arg(300)->Unit(benchmark::kMicrosecond);
+
+/// A folder with so many other entries. It lives as long as the program: to fill it takes a while.
+const Folder& folder_with(std::int64_t entries) {
+  static std::map<std::int64_t, Folder> s_folders;
+  const auto [found, is_new] = s_folders.try_emplace(entries);
+  if (is_new) {
+    cache::DiskStore store(found->second.path(), 0);
+    for (std::int64_t i = 0; i < entries; ++i)
+      store.keep(cache::Kind::module, hash_bytes("entry " + std::to_string(i)), "bytes", "");
+    ::sync();  // or it is written while others are measured
+  }
+  return found->second;
+}
+
+/// Measures a module of 64 KiB beside others.
+void disk_entries(benchmark::State& state) {
+  disk(state, "size 65536", folder_with(state.range(0)));
+}
+BENCHMARK(disk_entries)->Name("disk/entries")->Arg(0)->Arg(100000)->Unit(benchmark::kMicrosecond);
+
+/// Measures the checksum of a module of 64 KiB, which is most of what finding it costs.
+void checksum(benchmark::State& state) {
+  const std::string bytes(64 << 10, 'm');
+  const Digest key = hash_bytes("key");
+  for (auto _ : state) benchmark::DoNotOptimize(cache::make_footer(cache::Kind::module, key, bytes, {}));
+}
+BENCHMARK(checksum)->Name("checksum/64KiB")->Unit(benchmark::kMicrosecond);
+
+/// Measures the store's part of it: a module of 64 KiB is found, locked against eviction and verified.
+void find_entries(benchmark::State& state) {
+  cache::DiskStore store(folder_with(state.range(0)).path(), 0);
+  const Digest key = hash_bytes("found");
+  store.keep(cache::Kind::module, key, std::string(64 << 10, 'm'), "");
+  for (auto _ : state) {
+    cache::Hit hit;
+    if (store.find(cache::Kind::module, key, false, hit) != cache::Lookup::hit) state.SkipWithError("no hit");
+  }
+}
+BENCHMARK(find_entries)->Name("find/entries")->Arg(0)->Arg(100000)->Unit(benchmark::kMicrosecond);
+
+void store_entries(benchmark::State& state) {
+  cache::DiskStore store(folder_with(state.range(0)).path(), 0);
+  const std::string bytes(64 << 10, 'm');
+  static int s_n = 0;
+  for (auto _ : state)
+    store.keep(cache::Kind::module, hash_bytes("one more " + std::to_string(s_n++)), bytes, "");
+}
+BENCHMARK(store_entries)
+    ->Name("store/entries")
+    ->Arg(0)
+    ->Arg(100000)
+    ->Iterations(20)
+    ->Unit(benchmark::kMicrosecond);
 
 void memory(benchmark::State& state) {
   const Folder folder;

@@ -98,5 +98,5 @@ def package_path():
     return str(pathlib.Path(tarsia.__file__).parent.parent)
 
 
-def fresh_folder():
-    return tempfile.TemporaryDirectory(prefix="tarsia-bench-")
+def fresh_folder(within=None):
+    return tempfile.TemporaryDirectory(prefix="tarsia-bench-", dir=within)
