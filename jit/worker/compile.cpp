@@ -304,7 +304,8 @@ ClangChoice Compile::clang_for(const HostUnit& unit) {
   const SourceFile* file = unit.file;
   // As it was asked for: in the text that Clang reads, lambdas are marked as it needs them.
   const auto is_it = [&](const SourceFile& one) { return one.name == file->name && has_device_lambda(one); };
-  choice.is_whole = !choice.may_follow || m_request.after_crash || std::ranges::any_of(m_asked->files, is_it);
+  choice.is_whole = !choice.may_follow || m_request.after_crash ||
+                    (!choice.why.empty() && std::ranges::any_of(m_asked->files, is_it));
   choice.compile = [this, request, file](const std::set<std::string>& kernels,
                                          std::function<std::set<std::string>()> left_out,
                                          const std::atomic<bool>* cancelled) {
