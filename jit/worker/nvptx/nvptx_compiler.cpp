@@ -21,6 +21,7 @@
 #include "jit/build_id.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/ptxas_log.h"
+#include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
@@ -95,7 +96,11 @@ void note_variables(clang::ASTContext& context, clang::Decl* decl) {
     for (clang::Decl* inner : scope->decls()) note_variables(context, inner);
   auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
   if (!variable || variable->isTemplated() || !variable->hasGlobalStorage()) return;
-  if (!variable->hasAttr<clang::CUDADeviceAttr>() && !variable->hasAttr<clang::CUDAConstantAttr>()) return;
+  // A constexpr variable is __constant__ without a word of the user's. The host has its own; and the code
+  // generator takes a time that grows with the square of the number of variables here.
+  const auto* on_device = variable->getAttr<clang::CUDADeviceAttr>();
+  const auto* constant = variable->getAttr<clang::CUDAConstantAttr>();
+  if ((!on_device || on_device->isImplicit()) && (!constant || constant->isImplicit())) return;
   const clang::SourceManager& sources = context.getSourceManager();
   if (sources.isInSystemHeader(sources.getExpansionLoc(variable->getLocation()))) return;
   context.CUDADeviceVarODRUsedByHost.insert(variable);
@@ -124,6 +129,12 @@ class Consumer final : public clang::SemaConsumer {
       if (llvm::isa<clang::TopLevelStmtDecl>(decl)) return true;  // a session's statement runs on the host
       note_variables(*m_context, decl);
     }
+    // What NVRTC has compiled is known at the end: until then nothing is made of kernels, nor of what they
+    // call.
+    if (auto* kernel = group.isSingleDecl() ? may_be_left_out(group.getSingleDecl()) : nullptr) {
+      m_kernels.push_back(kernel);
+      return true;
+    }
     return m_generator->HandleTopLevelDecl(group);
   }
   void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
@@ -149,19 +160,32 @@ class Consumer final : public clang::SemaConsumer {
     // The client may know of errors that Clang has passed over.
     const bool failed = diagnostics.hasErrorOccurred() || m_clang.getDiagnosticClient().getNumErrors() != 0;
     if (failed || m_task.is_cancelled()) return;
-    auto start = Clock::now();
+    std::set<std::string> left_out;
+    if (m_task.unit.left_out) left_out = m_task.unit.left_out();
+    if (m_task.is_cancelled()) return;
+    const auto start = Clock::now();
+    for (clang::FunctionDecl* kernel : m_kernels)
+      if (!left_out.contains(mangled_name(context, *kernel)))
+        m_generator->HandleTopLevelDecl(clang::DeclGroupRef(kernel));
     m_generator->HandleTranslationUnit(context);
     if (diagnostics.hasErrorOccurred()) return;
     const std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
     if (!module) return;
     m_llvm.setDiagnosticHandler(std::make_unique<Errors>(m_task.pass.errors));
-    make_ptx(*module);
+    make_ptx(*module, left_out);
     m_llvm.setDiagnosticHandler(nullptr);
     m_task.timings.emplace_back("clang code", milliseconds_since(start));
   }
 
  private:
-  void make_ptx(llvm::Module& module) {
+  clang::FunctionDecl* may_be_left_out(clang::Decl* decl) const {
+    auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
+    const bool may_be = m_task.unit.left_out && function && function->hasAttr<clang::CUDAGlobalAttr>() &&
+                        !function->isDependentContext() && function->doesThisDeclarationHaveABody();
+    return may_be ? function : nullptr;
+  }
+
+  void make_ptx(llvm::Module& module, const std::set<std::string>& left_out) {
     Pass& pass = m_task.pass;
     mark_managed(module);
     if (!m_task.libdevice.empty())
@@ -180,9 +204,6 @@ class Consumer final : public clang::SemaConsumer {
     }
     if (!pass.errors.empty() || m_task.is_cancelled()) return;
     if (!m_task.unit.kernels.empty()) keep_kernels(module, m_task.unit.kernels);
-    const std::set<std::string> left_out =
-        m_task.unit.left_out ? m_task.unit.left_out() : std::set<std::string>();
-    if (m_task.is_cancelled()) return;
     if (!left_out.empty()) leave_out(module, left_out);
     hide_functions(module);
     pass.symbols = symbols_of(module);
@@ -199,6 +220,7 @@ class Consumer final : public clang::SemaConsumer {
   clang::ASTContext* m_context = nullptr;
   llvm::LLVMContext m_llvm;
   std::unique_ptr<clang::CodeGenerator> m_generator;
+  std::vector<clang::FunctionDecl*> m_kernels;  ///< which may be left out
   Clock::time_point m_start = Clock::now();
 };
 

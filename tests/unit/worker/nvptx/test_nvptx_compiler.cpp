@@ -78,6 +78,37 @@ TEST_F(NvptxTest, variables_have_symbols_also_if_they_are_static_or_managed) {
   EXPECT_THAT(result.ptx, HasSubstr(".attribute(.managed)"));
 }
 
+TEST_F(NvptxTest, constants_that_are_not_marked_for_the_device_have_no_symbols) {
+  const NvptxResult result = device(
+      "template <int N> inline constexpr int v = N;\nstruct S { static constexpr int n = v<2>; };\n"
+      "constexpr int plain = 3;\n__constant__ constexpr int marked = 4;\n"
+      "__global__ void k(int* x) { *x = v<1> + S::n + plain; }\n");
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.symbols, testing::UnorderedElementsAre("_Z1kPi", HasSubstr("marked")));
+}
+
+TEST_F(NvptxTest, nothing_is_made_of_kernels_that_are_left_out) {
+  const CompileRequest asked =
+      request("a.cu",
+              "__device__ void nowhere();\ninline __device__ int inner() { nowhere(); return 7; }\n"
+              "__global__ void left(int* x) { *x = inner(); }\n"
+              "template <class T> __global__ void instance(T* x) { *x = inner(); }\n"
+              "template __global__ void instance<int>(int*);\n"
+              "void launch(float* x) { instance<<<1, 1>>>(x); }\n"
+              "template <class T> __global__ void kept(T* x) { *x = 2; }\n"
+              "template __global__ void kept<int>(int*);\n");
+  const std::set<std::string> all;
+  NvptxUnit unit{&asked, &asked.files[0], all, preludes, [] {
+                   return std::set<std::string>{"_Z4leftPi", "_Z8instanceIiEvPT_", "_Z8instanceIfEvPT_"};
+                 }};
+  const NvptxResult result = compile_nvptx(unit, maker_of(asked), parts);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.symbols, testing::ElementsAre("_Z4keptIiEvPT_"));
+  unit.left_out = [] { return std::set<std::string>(); };
+  const NvptxResult refused = compile_nvptx(unit, maker_of(asked), parts);
+  EXPECT_THAT(errors(refused.device.diagnostics), HasSubstr("nowhere"));
+}
+
 TEST_F(NvptxTest, names_of_registers_need_no_second_percent_sign) {
   CompileRequest asked =
       request("a.cu", "__global__ void k(int* x) { asm volatile(\"mov.u32 %0, %laneid;\" : \"=r\"(*x)); }\n");
