@@ -36,7 +36,13 @@ Diagnostic never_named(const KernelUse& kernel, const std::string& file) {
   return error;
 }
 
+constexpr std::ptrdiff_t k_errors_that_nvrtc_tells = 100;
+constexpr int k_most_rounds_cut_off = 3;
 constexpr char k_why_header_kernels[] = "host code launches kernels of headers, which NVRTC cannot compile";
+
+bool is_error(const Diagnostic& one) {
+  return one.severity >= Severity::error;
+}
 
 void add_images(DeviceUnit& unit, const std::vector<FatbinEntry>& images) {
   for (const FatbinEntry& image : images) unit.images.push_back({image.arch, image.bytes});
@@ -159,12 +165,20 @@ DeviceResult DeviceJob::compile(DeviceRequest request, const DevicePlan& plan) {
   if (result.ok || m_cancelled) return result;
   std::vector<Doubt> doubts = m_slice.doubts;
   std::vector<Diagnostic> diagnostics = result.diagnostics;
+  // NVRTC stops at its hundredth error. A text with several hundred is none that it takes in the end.
+  const auto is_cut_off = [&] {
+    return std::ranges::count_if(diagnostics, is_error) >= k_errors_that_nvrtc_tells;
+  };
+  int rounds_cut_off = is_cut_off();
+  if (rounds_cut_off && m_clang.may_follow && !kernels_alone()) m_clang.start();  // it may well be needed
   while (leave_out_refused_doubts(diagnostics, doubts, request)) {
     DeviceResult other = m_compiler.compile(request, plan_device(request), &m_cancelled);
     other.timings.insert(other.timings.begin(), result.timings.begin(), result.timings.end());
     if (other.ok || m_cancelled) return other;
     diagnostics = std::move(other.diagnostics);
     result.timings = std::move(other.timings);
+    rounds_cut_off += is_cut_off();
+    if (m_clang.may_follow && rounds_cut_off > k_most_rounds_cut_off) break;
   }
   return result;  // with the messages about the text as it is
 }
@@ -424,7 +438,6 @@ DeviceJob::Outcome DeviceJob::run() {
     run_clang(outcome, why + "; all kernels are in one piece, since these use variables of the GPU's memory");
     return outcome;
   }
-  const auto is_error = [](const Diagnostic& one) { return one.severity >= Severity::error; };
   const auto error = std::ranges::find_if(outcome.diagnostics, is_error);
   if (outcome.ok || m_cancelled || !m_clang.may_follow || error == outcome.diagnostics.end() ||
       !messages().may_be_nvrtcs_fault(outcome.diagnostics))

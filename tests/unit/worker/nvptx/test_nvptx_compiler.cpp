@@ -292,6 +292,21 @@ TEST_F(DeviceChoiceTest, a_kernel_over_a_local_type_goes_to_clang) {
   EXPECT_THAT(compiler_of(result), HasSubstr("clang: NVRTC refused"));
 }
 
+// A host's constant of a name that a kernel has, too, is a doubt. NVRTC tells a hundred errors at a time.
+TEST_F(DeviceChoiceTest, a_text_that_has_hundreds_of_errors_for_nvrtc_goes_to_clang) {
+  for (const auto& [n, compiler] : {std::pair(250, "nvrtc"), std::pair(450, "clang: NVRTC refused")}) {
+    std::string constants = "#include <string>\n", locals;
+    for (int i = 0; i < n; ++i) {
+      constants += "const int w" + std::to_string(i) + " = std::stoi(\"1\");\n";
+      locals += "{ int w" + std::to_string(i) + " = 1; *x += w" + std::to_string(i) + "; }\n";
+    }
+    const CompileResult result =
+        compile(request("a.cu", constants + "__global__ void k(int* x) {\n" + locals + "}\n"));
+    ASSERT_TRUE(result.ok) << errors(result);
+    EXPECT_THAT(compiler_of(result), HasSubstr(compiler)) << n;
+  }
+}
+
 TEST_F(DeviceChoiceTest, an_edit_below_headers_that_nvrtc_refused_goes_to_clang_at_once) {
   const TemporaryDir folder;
   const auto write = [&](const char* more) {
