@@ -1,6 +1,7 @@
 """Graphs: built in Python, kept and planned in C++."""
 
 import json
+import numbers
 import threading
 from collections import OrderedDict
 
@@ -16,11 +17,29 @@ _KEYWORDS = ("self", "out", "req")
 _MOST_BINDINGS = 64  # that a graph keeps for calls with arrays
 
 
+def _operators(op):
+    """The operator of `op`, and the one for a number on the value's left."""
+
+    def operator(self, other):
+        return self.graph.add(op, self, self._operand(op, other))
+
+    def from_right(self, other):
+        return self.graph.add(op, self._operand(op, other), self)
+
+    return operator, from_right
+
+
 @told_methods
 class GraphValue:
-    """A value of a graph. Ops take it in place of a tensor, and add a node."""
+    """A value of a graph. Ops take it in place of a tensor, and add a node.
+
+    ``+ - * / // % ** @ < <= > >=``, ``-x`` and ``abs(x)`` add nodes of the ops of ``tarsia.ops``: ``add``, ``dot`` and
+    so on. The other operand is a value of the same graph or a number, which takes the dtype of the value. Arrays are an
+    ArgumentTypeError: they go in with ``g.constant(array)``. ``==`` asks whether two objects are the same.
+    """
 
     __slots__ = ("_id", "graph")
+    __array_ufunc__ = None  # NumPy leaves operators to this class
 
     def __init__(self, graph, number):
         self.graph = graph
@@ -33,6 +52,41 @@ class GraphValue:
 
     def __repr__(self):
         return f"<tarsia.GraphValue {self.name}>"
+
+    def _operand(self, op, other):
+        """The other operand of `op` as a value of this graph."""
+        if isinstance(other, GraphValue):
+            if other.graph is not self.graph:
+                raise ArgumentValueError(f"graph, {op}: the operands are values of two graphs; take both from one")
+            return other
+        if isinstance(other, numbers.Real) and not isinstance(other, bool):
+            if op == "dot":
+                raise ArgumentTypeError("graph, dot: @ takes values of a graph, not a number; write x * number")
+            return self.graph.add("fill", self, value=float(other))
+        raise ArgumentTypeError(
+            f"graph, {op}: an operand is a value of the graph or a number, not {type(other).__name__}; "
+            "arrays go in with g.constant(array) or g.parameter(array)"
+        )
+
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("subtract")
+    __mul__, __rmul__ = _operators("multiply")
+    __truediv__, __rtruediv__ = _operators("divide")
+    __floordiv__, __rfloordiv__ = _operators("floor_divide")
+    __mod__, __rmod__ = _operators("remainder")
+    __pow__, __rpow__ = _operators("power")
+    __matmul__, __rmatmul__ = _operators("dot")
+    __lt__, __gt__ = _operators("less")[0], _operators("greater")[0]  # Python turns 1 < x into x > 1
+    __le__, __ge__ = _operators("less_equal")[0], _operators("greater_equal")[0]
+
+    def __array__(self, dtype=None, copy=None):
+        raise ArgumentTypeError("graph: a value has no elements before the graph runs; make it an output and call the graph")
+
+    def __neg__(self):
+        return self.graph.add("negative", self)
+
+    def __abs__(self):
+        return self.graph.add("abs", self)
 
 
 def _device(text):

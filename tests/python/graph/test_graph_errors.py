@@ -379,8 +379,8 @@ def test_inputs_named_like_options_work_or_are_refused():
         assert g(ones(2)).tolist() == [2, 2]
 
 
-def test_an_input_of_a_graph_cannot_be_called_or_computed_with():
+def test_an_input_of_a_graph_is_no_function_list_array_or_number():
     _, x = simple()
-    for use in (lambda: x + 1, lambda: x(), lambda: x[0], lambda: np.asarray(x) + 1, lambda: len(x), lambda: float(x)):
+    for use in (lambda: x(), lambda: x[0], lambda: np.asarray(x), lambda: len(x), lambda: float(x)):
         with pytest.raises((TypeError, tarsia.Error)):
             use()
