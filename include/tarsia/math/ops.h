@@ -465,6 +465,19 @@ void backward_clip(Context& c_) {
 struct Value {
   double value = 0;
 };
+/// A tensor of whole numbers takes no fraction, which it would cut off.
+inline void infer_fill(BindInfo& info_) {
+  unify_shape(info_.input(0), info_.output(0));
+  same_dtypes(info_, 0, 1);
+  const double value_ = info_.params<Value>().value;
+  const Meta y_ = info_.output(0);
+  if (!y_.has_dtype() || value_ == __builtin_floor(value_)) return;
+  const DType d_ = y_.dtype();
+  char text_[16];
+  if (d_.code == TARSIA_INT || d_.code == TARSIA_UINT || d_.code == TARSIA_BOOL)
+    throw ValueError(Message("value is no whole number, and x is ")
+                     << name_of(d_, text_) << ": cast x to float32 or float64 first");
+}
 template <class Only_ = void>
 void forward_fill(Context& c_) {
   fill(c_.output(0), number_of(c_.params<Value>().value), c_, c_.request(0));

@@ -85,7 +85,8 @@ TARSIA_DETAIL_MATH_DEFINE(clip, backward_of(
     forward_of(one_input<functors::identity>("clip", place_).attribute("low", &Bounds::low)
                    .attribute("high", &Bounds::high), &forward_clip<>), &backward_clip<>).backward_needs({"dy", "x"}))
 TARSIA_DETAIL_MATH_DEFINE(fill, backward_of(
-    forward_of(one_input<functors::identity>("fill", place_).attribute("value", &Value::value),
+    forward_of(OpDefinition::add("fill", place_).input("x").output("y").inplace(0, 0).attribute("value", &Value::value)
+                   .infer(&infer_fill),
                &forward_fill<>), &backward_fill<>).backward_needs({"dy"}))
 TARSIA_DETAIL_MATH_DEFINE(cast, backward_of(
     forward_of(OpDefinition::add("cast", place_).input("x").output("y").attribute("dtype", &To::dtype)

@@ -62,7 +62,13 @@ class GraphValue:
         if isinstance(other, numbers.Real) and not isinstance(other, bool):
             if op == "dot":
                 raise ArgumentTypeError("graph, dot: @ takes values of a graph, not a number; write x * number")
-            return self.graph.add("fill", self, value=float(other))
+            try:
+                value = float(other)
+            except OverflowError:
+                value = None
+            if value is None or (isinstance(other, numbers.Integral) and int(value) != other):
+                raise ArgumentValueError(f"graph, {op}: the number has more digits than a double; put it in with g.constant(array)")
+            return self.graph.add("fill", self, value=value)
         raise ArgumentTypeError(
             f"graph, {op}: an operand is a value of the graph or a number, not {type(other).__name__}; "
             "arrays go in with g.constant(array) or g.parameter(array)"

@@ -80,3 +80,19 @@ def test_equality_adds_no_node():
     g = tarsia.Graph()
     x = g.input("x")
     assert x == x and x in {x} and len(g.nodes) == 1
+
+
+def test_a_fraction_beside_whole_numbers_is_an_error():
+    g = tarsia.Graph()
+    g.output(g.input("a") * 2.5)
+    with pytest.raises(tarsia.OpValueError, match="fill.*no whole number, and x is int32: cast x"):
+        g(a=np.arange(3, dtype=np.int32))
+    assert g(a=np.ones(3, np.float32)).tolist() == [2.5] * 3
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**63) + 1, 10**400])
+def test_a_number_that_no_double_holds_is_an_error(number):
+    x = tarsia.Graph().input("x")
+    with pytest.raises(tarsia.ArgumentValueError, match="graph, add: the number has more digits than a double.*g.constant"):
+        x + number
+    assert (x + 2**60).graph is x.graph

@@ -215,4 +215,7 @@ def test_what_is_nan_takes_the_gradient_of_an_extreme():
 def test_whole_numbers_that_no_double_holds_are_clipped_and_filled():
     x = np.array([2**60 + 1, -5, 7])
     np.testing.assert_array_equal(tarsia.ops.clip(x, low=0, high=2**53), [2**53, 0, 7])
+    for value in (2.5, np.nan):
+        with pytest.raises(tarsia.OpValueError, match="no whole number, and x is int64: cast x"):
+            tarsia.ops.fill(np.arange(3), value=value)
     assert np.signbit(tarsia.ops.fill(np.ones(2), value=-0.0)).all() and np.isnan(tarsia.ops.fill(np.ones(2), value=np.nan)).all()
