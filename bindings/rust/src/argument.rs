@@ -19,7 +19,9 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// | `&mut Tensor`, `&mut TensorViewMut`, `&mut [T]`, … | the same, and `T*`, `tarsia::Tensor`: memory that may be written to |
 /// | [`Arg::list`] | `std::vector`, `std::array` |
 /// | [`Arg::complex`] | `std::complex` |
-/// | [`Arg::bytes`] | a struct that a kernel takes |
+/// | [`Arg::plain`], [`Arg::rows`] | `P`, `const P&`, `const P*`, `std::span<const P>` for a plain struct `P` |
+/// | [`Arg::rows_mut`] | the same, and `P*`, `std::span<P>` |
+/// | [`Arg::bytes`] | a plain struct that is only read, as its bytes |
 /// | [`Stream`] | `cudaStream_t`; without one the current stream |
 /// | `Option<T>`, [`Arg::NONE`] | `std::optional`, an optional input |
 ///
@@ -34,6 +36,7 @@ enum Kind<'a> {
     Slice { tensor: tarsia_tensor, extent: i64, writable: bool },
     List { items: Vec<Arg<'a>>, values: Vec<tarsia_value> },
     Complex([tarsia_value; 2]),
+    Structs { data: *mut u8, n_bytes: usize, writable: bool, memory: PhantomData<&'a mut [u8]> },
 }
 
 impl<'a> Arg<'a> {
@@ -51,12 +54,17 @@ impl<'a> Arg<'a> {
         Arg(Kind::Complex([part(re), part(im)]))
     }
 
-    /// The bytes of a struct that a kernel takes by value.
+    /// The bytes of a struct that a function or kernel takes by value or only reads.
     pub fn bytes(bytes: &[u8]) -> Arg<'static> {
         Arg(Kind::Text(with_nul(bytes)))
     }
 
-    /// The value in C's form, which borrows from this argument. Error: a text or list of 4 Gi and more.
+    /// Memory of structs, which `'a` borrows.
+    pub(crate) fn borrowed(data: *mut u8, n_bytes: usize, writable: bool) -> Arg<'a> {
+        Arg(Kind::Structs { data, n_bytes, writable, memory: PhantomData })
+    }
+
+    /// The value in C's form, which borrows from this argument. Error: a text, list or row of 4 Gi and more.
     pub(crate) fn lower(&mut self) -> Result<tarsia_value> {
         let memory = |tensor: *const tarsia_tensor, writable: bool| tarsia_value {
             payload: Payload { t: tensor },
@@ -64,8 +72,9 @@ impl<'a> Arg<'a> {
             size: if writable { 0 } else { access::READ_ONLY },
         };
         let size_of = |n: usize| {
-            u32::try_from(n)
-                .map_err(|_| Error::value(format!("a text or list of {} is too long: 4294967295 at most", n)))
+            u32::try_from(n).map_err(|_| {
+                Error::value(format!("a text, list or row of {} is too long: 4294967295 at most", n))
+            })
         };
         Ok(match &mut self.0 {
             Kind::Value(value) => *value,
@@ -83,6 +92,12 @@ impl<'a> Arg<'a> {
             Kind::Complex(parts) => {
                 tarsia_value { payload: Payload { v: parts.as_mut_ptr() }, kind: kind::COMPLEX, size: 2 }
             }
+            // As bytes that a function may not write to, or as structs that it may.
+            Kind::Structs { data, n_bytes, writable, .. } => tarsia_value {
+                payload: Payload { p: *data as *mut _ },
+                kind: if *writable { kind::STRUCT } else { kind::STRING },
+                size: size_of(*n_bytes)?,
+            },
             Kind::List { items, values } => {
                 *values = items.iter_mut().map(Arg::lower).collect::<Result<_>>()?;
                 tarsia_value {
@@ -125,6 +140,9 @@ impl fmt::Debug for Arg<'_> {
             Kind::Complex(parts) => unsafe {
                 write!(f, "({:?}, {:?})", parts[0].payload.f, parts[1].payload.f)
             },
+            Kind::Structs { n_bytes, writable, .. } => {
+                write!(f, "{} of {} bytes", if *writable { "&mut structs" } else { "&structs" }, n_bytes)
+            }
             Kind::List { items, .. } => f.debug_list().entries(items).finish(),
             Kind::Tensor { writable, .. } | Kind::View { writable, .. } | Kind::Slice { writable, .. } => {
                 f.write_str(if *writable { "&mut tensor" } else { "&tensor" })

@@ -52,6 +52,7 @@ mod library;
 mod loader;
 mod op;
 mod options;
+mod plain;
 mod system;
 mod tensor;
 mod value;
@@ -66,6 +67,7 @@ pub use library::{compile, load, load_inline, Library, Signature, Skipped, Sourc
 pub use loader::open;
 pub use op::{op_names, AttributeInfo, Attributes, Choice, Meta, Op, Port};
 pub use options::{DebugMode, DeviceCompiler, HostHeaders, Options, Undefined};
+pub use plain::{Plain, PlainStruct};
 pub use system::{device_count, doctor, seed, stats, version};
 pub use tensor::{Tensor, TensorView, TensorViewMut};
 pub use value::{Address, FromValue, Value};

@@ -26,6 +26,8 @@ pub enum Value {
     Text(String),
     /// A `std::string` that is not.
     Bytes(Vec<u8>),
+    /// A plain struct, or what a pointer to one points to: its bytes. [`Plain`](crate::Plain) takes them as a type.
+    Struct(Vec<u8>),
     /// A tensor that the function made.
     Tensor(Tensor),
     /// A tensor of the argument at this position, counted from 0. The caller still has it.
@@ -47,6 +49,7 @@ impl Value {
             Value::Complex(re, im) => format!("the complex number ({:?}, {:?})", re, im),
             Value::Text(_) => "a string".to_string(),
             Value::Bytes(_) => "a string that is not UTF-8: take a tarsia::Value".to_string(),
+            Value::Struct(bytes) => format!("a struct of {} bytes: take a tarsia::Plain", bytes.len()),
             Value::Tensor(_) => "a tensor".to_string(),
             Value::Argument(i) => {
                 format!("its argument {}, a tensor that the caller has already: take a tarsia::Value", i + 1)
@@ -56,7 +59,7 @@ impl Value {
         }
     }
 
-    fn refuse<T>(self, wanted: &str) -> Result<T> {
+    pub(crate) fn refuse<T>(self, wanted: &str) -> Result<T> {
         Err(Error::wrong_type(format!(
             "the function is asked for {}, and returned {}",
             wanted,
@@ -65,8 +68,8 @@ impl Value {
     }
 }
 
-/// Types that a result can be taken as: numbers, `bool`, `String`, [`Tensor`], `Option`, `Vec`, arrays, tuples, [`Value`], and `()`,
-/// which drops it.
+/// Types that a result can be taken as: numbers, `bool`, `String`, [`Tensor`], [`Plain`](crate::Plain) structs, `Option`, `Vec`, arrays,
+/// tuples, [`Value`], and `()`, which drops it.
 pub trait FromValue: Sized {
     /// Converts a result. Errors: one of another kind, or a number out of range.
     fn from_value(value: Value) -> Result<Self>;
@@ -199,23 +202,23 @@ pub(crate) unsafe fn take(result: &tarsia_value, args: &Lowered<'_>) -> Result<V
         }
         first_error.map_or(Ok(items), Err)
     };
+    let bytes = |result: &tarsia_value| {
+        if result.size == 0 {
+            return Vec::new();
+        }
+        std::slice::from_raw_parts(result.payload.s as *const u8, result.size as usize).to_vec()
+    };
     Ok(match result.kind {
         kind::NONE => Value::None,
         kind::BOOL => Value::Bool(result.payload.i != 0),
         kind::INT if result.size == sign::UNSIGNED => Value::Uint(result.payload.u),
         kind::INT => Value::Int(result.payload.i),
         kind::FLOAT => Value::Float(result.payload.f),
-        kind::STRING => {
-            let bytes = if result.size == 0 {
-                &[]
-            } else {
-                std::slice::from_raw_parts(result.payload.s as *const u8, result.size as usize)
-            };
-            match String::from_utf8(bytes.to_vec()) {
-                Ok(text) => Value::Text(text),
-                Err(error) => Value::Bytes(error.into_bytes()),
-            }
-        }
+        kind::STRUCT => Value::Struct(bytes(result)),
+        kind::STRING => match String::from_utf8(bytes(result)) {
+            Ok(text) => Value::Text(text),
+            Err(error) => Value::Bytes(error.into_bytes()),
+        },
         kind::TENSOR => Value::Tensor(Tensor::own(result.payload.storage)?),
         kind::ARGUMENT => match args.position_of(result.payload.t) {
             Some(i) => Value::Argument(i),

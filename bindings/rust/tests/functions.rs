@@ -2,7 +2,9 @@
 mod support;
 
 use support::load;
-use tarsia::{Arg, ErrorKind, Function, Stream, Tensor, TensorView, TensorViewMut, Value};
+use tarsia::{
+    Arg, ErrorKind, Function, Plain, PlainStruct, Stream, Tensor, TensorView, TensorViewMut, Value,
+};
 
 fn function(source: &str, name: &str) -> Function {
     load(source).function(name).unwrap()
@@ -361,4 +363,104 @@ fn main_takes_words() {
     let main =
         function("int main(int argc, char** argv) { return argc * 10 + (argv[argc - 1][0] - '0'); }", "main");
     assert_eq!(main.call::<i32>(("x", "7")).unwrap(), 37);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Pair {
+    a: f64,
+    n: i32,
+}
+// SAFETY: #[repr(C)], two numbers.
+unsafe impl PlainStruct for Pair {}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Small {
+    n: i32,
+}
+// SAFETY: #[repr(C)], a number.
+unsafe impl PlainStruct for Small {}
+
+const PAIRS: &str = "#include <span>\n#include <utility>\n\
+    struct Pair { double a; int n; };\n\
+    double of_pair(Pair p) { return p.a * p.n; }\n\
+    double of_reference(const Pair& p) { return p.a * p.n; }\n\
+    double of_pairs(const Pair* p, int n) { double sum = 0; while (n--) sum += of_pair(p[n]); return sum; }\n\
+    double of_span(std::span<const Pair> p) { return of_pairs(p.data(), int(p.size())); }\n\
+    void change(Pair* p) { ++p->n; }\n\
+    void change_all(std::span<Pair> p) { for (Pair& one : p) ++one.n; }\n\
+    Pair make_pair(double a, int n) { return {a, n}; }\n\
+    const Pair* behind(bool is) { static const Pair p{2, 5}; return is ? &p : nullptr; }\n\
+    std::pair<int, Pair> two() { return {1, Pair{3, 4}}; }";
+
+#[test]
+fn plain_structs_go_in_by_value_reference_pointer_and_span() {
+    let library = load(PAIRS);
+    let f = |name: &str| library.function(name).unwrap();
+    let pair = Pair { a: 1.5, n: 4 };
+    let rows = [Pair { a: 1.0, n: 2 }, Pair { a: 3.0, n: 4 }];
+    for name in ["of_pair", "of_reference"] {
+        assert_eq!(f(name).call::<f64>((Arg::plain(&pair),)).unwrap(), 6.0);
+    }
+    assert_eq!(f("of_pairs").call::<f64>((Arg::plain(&pair), 1)).unwrap(), 6.0);
+    assert_eq!(f("of_pairs").call::<f64>((Arg::rows(&rows), 2)).unwrap(), 14.0);
+    assert_eq!(f("of_span").call::<f64>((Arg::rows(&rows),)).unwrap(), 14.0);
+    let mut bytes = 2.0f64.to_ne_bytes().to_vec();
+    bytes.extend_from_slice(&3i64.to_ne_bytes());
+    assert_eq!(f("of_pair").call::<f64>((Arg::bytes(&bytes),)).unwrap(), 6.0);
+}
+
+#[test]
+fn plain_structs_are_written_to_only_through_mut() {
+    let library = load(PAIRS);
+    let f = |name: &str| library.function(name).unwrap();
+    let mut one = Pair { a: 1.0, n: 1 };
+    let mut rows = [one, one];
+    f("change").call::<()>((Arg::rows_mut(std::slice::from_mut(&mut one)),)).unwrap();
+    f("change").call::<()>((Arg::rows_mut(&mut rows),)).unwrap();
+    f("change_all").call::<()>((Arg::rows_mut(&mut rows),)).unwrap();
+    assert_eq!((one.n, rows[0].n, rows[1].n), (2, 3, 2));
+    assert_eq!(f("of_span").call::<f64>((Arg::rows_mut(&mut rows),)).unwrap(), 5.0);
+    for name in ["change", "change_all"] {
+        let refused = f(name).call::<()>((Arg::rows(&rows),)).unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::ArgumentType | ErrorKind::ArgumentValue), "{}", refused);
+        assert!(refused.to_string().contains("'p'"), "{}", refused);
+    }
+    assert_eq!(rows[0].n, 3);
+}
+
+#[test]
+fn plain_structs_come_out_as_copies() {
+    let library = load(PAIRS);
+    let f = |name: &str| library.function(name).unwrap();
+    let Plain(made) = f("make_pair").call::<Plain<Pair>>((2.5, 7)).unwrap();
+    assert_eq!(made, Pair { a: 2.5, n: 7 });
+    assert_eq!(f("behind").call::<Option<Plain<Pair>>>((true,)).unwrap(), Some(Plain(Pair { a: 2.0, n: 5 })));
+    assert_eq!(f("behind").call::<Option<Plain<Pair>>>((false,)).unwrap(), None);
+    assert_eq!(f("two").call::<(i32, Plain<Pair>)>(()).unwrap(), (1, Plain(Pair { a: 3.0, n: 4 })));
+    match f("make_pair").call::<Value>((2.5, 7)).unwrap() {
+        Value::Struct(bytes) => assert_eq!((bytes.len(), &bytes[..8]), (16, &2.5f64.to_ne_bytes()[..])),
+        other => panic!("{:?}", other),
+    }
+}
+
+#[test]
+fn structs_of_another_size_do_not_fit() {
+    let library = load(PAIRS);
+    let f = |name: &str| library.function(name).unwrap();
+    let small = Small { n: 1 };
+    for (name, n) in [("of_pair", 1), ("of_reference", 1), ("of_span", 3)] {
+        let refused = f(name).call::<f64>((Arg::rows(&[small; 3][..n]),)).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ArgumentValue, "{}", refused);
+        assert!(refused.to_string().contains("16 bytes"), "{}", refused);
+    }
+    assert_eq!(f("of_pair").call::<f64>((1,)).unwrap_err().kind(), ErrorKind::ArgumentType);
+    assert!(f("of_span").call::<f64>((Arg::rows::<Pair>(&[]),)).is_err());
+    let refused = f("make_pair").call::<Plain<Small>>((2.5, 7)).unwrap_err();
+    assert!(refused.to_string().contains("a struct of 4 bytes"), "{}", refused);
+    assert!(refused.to_string().contains("returned one of 16"), "{}", refused);
+    let refused = f("make_pair").call::<f64>((2.5, 7)).unwrap_err();
+    assert!(refused.to_string().contains("take a tarsia::Plain"), "{}", refused);
+    assert!(f("of_pair").call::<Plain<Pair>>((Arg::plain(&Pair { a: 1.0, n: 1 }),)).is_err());
 }
