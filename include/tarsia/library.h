@@ -128,13 +128,12 @@ class Function {
   /// and returns the result as an R: `f.call<float>(tensor, 3)`. Throws ArgumentError, OpError, CudaError.
   template <class R = void, class... A>
   R call(const A&... args) const {
-    const detail::Frame frame;
-    tarsia_value result = run(args...);
-    struct Drop {
-      tarsia_value& value;
-      ~Drop() { detail::drop(value); }
-    } drop{result};
-    if constexpr (!std::is_void_v<R>) return detail::from_value<R>(result);
+    return call_as<R>(args...);
+  }
+  template <class R = void, class... A>
+    requires(detail::k_is_plain_row<std::remove_reference_t<A>> || ...)
+  R call(A&&... args) const {
+    return call_as<R>(args...);
   }
   /// Calls the function in the same way. The variable that stores the result gives its type:
   /// `const float y = f(tensor, 3);`.
@@ -143,11 +142,27 @@ class Function {
     const detail::Frame frame;
     return Result(run(args...));
   }
+  template <class... A>
+    requires(detail::k_is_plain_row<std::remove_reference_t<A>> || ...)
+  Result operator()(A&&... args) const {
+    const detail::Frame frame;
+    return Result(run(args...));
+  }
 
  private:
+  template <class R, class... A>
+  R call_as(A&... args) const {
+    const detail::Frame frame;
+    tarsia_value result = run(args...);
+    struct Drop {
+      tarsia_value& value;
+      ~Drop() { detail::drop(value); }
+    } drop{result};
+    if constexpr (!std::is_void_v<R>) return detail::from_value<R>(result);
+  }
   /// Calls the function within a frame.
   template <class... A>
-  tarsia_value run(const A&... args) const {
+  tarsia_value run(A&... args) const {
     detail::Lists lists;
     const tarsia_value values[sizeof...(A) + 1] = {detail::to_value(args_decay(args), lists)...,
                                                    tarsia_value{}};
@@ -161,6 +176,11 @@ class Function {
     return x;
   }
   static const char* args_decay(const char* x) { return x; }
+  template <class T, size_t n>
+    requires detail::k_is_plain<std::remove_const_t<T>>
+  static std::span<T> args_decay(T (&x)[n]) {
+    return x;
+  }
 
   detail::LibraryHandle m_library;
   std::vector<const tarsia_function*> m_overloads;

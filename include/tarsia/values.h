@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -101,7 +102,29 @@ inline constexpr bool k_is_plain_pointer = false;
 template <class T>
 inline constexpr bool k_is_plain_pointer<T*> = k_is_plain<std::remove_const_t<T>>;
 
-/// Returns an argument as a value that borrows from `x` and `lists`.
+template <class T>
+inline constexpr bool k_is_plain_span = false;
+template <class T, size_t n>
+inline constexpr bool k_is_plain_span<std::span<T, n>> = k_is_plain<std::remove_const_t<T>>;
+
+/// Whether a type is an array `P[n]` of structs that a function may write to.
+template <class T>
+inline constexpr bool k_is_plain_row = false;
+template <class T, size_t n>
+inline constexpr bool k_is_plain_row<T[n]> = k_is_plain<T> && !std::is_const_v<T>;
+
+/// The size of a text, list or row of structs. Throws ArgumentError if C's form holds none of it.
+inline uint32_t size_of_value(size_t n) {
+  if (n > UINT32_MAX) {
+    tarsia_get_host()->set_error(
+        TARSIA_ARGUMENT_VALUE, "a text, list or row of structs of 4 Gi and more is too long for an argument");
+    throw_error();
+  }
+  return static_cast<uint32_t>(n);
+}
+
+/// Returns an argument as a value that borrows from `x` and `lists`. Throws ArgumentError for one that is too
+/// long.
 template <class T>
 tarsia_value to_value(const T& x, Lists& lists) {
   tarsia_value v{};
@@ -114,7 +137,7 @@ tarsia_value to_value(const T& x, Lists& lists) {
     v.kind = TARSIA_KIND_FLOAT, v.f = static_cast<double>(x);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     const std::string_view text = x;
-    v.kind = TARSIA_KIND_STRING, v.s = text.data(), v.size = static_cast<uint32_t>(text.size());
+    v.kind = TARSIA_KIND_STRING, v.s = text.data(), v.size = size_of_value(text.size());
   } else if constexpr (std::is_same_v<T, Tensor>) {
     v.kind = x ? TARSIA_KIND_TENSOR : TARSIA_KIND_NONE, v.t = x.get();
   } else if constexpr (std::is_same_v<T, Stream>) {
@@ -129,17 +152,21 @@ tarsia_value to_value(const T& x, Lists& lists) {
     v.kind = TARSIA_KIND_COMPLEX, v.size = 2, v.v = lists.add(2);
     v.v[0] = to_value(x.real(), lists), v.v[1] = to_value(x.imag(), lists);
   } else if constexpr (is_vector<T>::value || is_array<T>::value) {
-    v.kind = TARSIA_KIND_LIST, v.size = static_cast<uint32_t>(x.size()), v.v = lists.add(x.size());
+    v.kind = TARSIA_KIND_LIST, v.size = size_of_value(x.size()), v.v = lists.add(x.size());
     for (size_t i = 0; i < x.size(); ++i)
       v.v[i] = to_value(static_cast<const typename T::value_type&>(x[i]), lists);
   } else if constexpr (k_is_plain_pointer<T>) {
     if (x) v = to_value(*x, lists);
-    // As bytes that a function may not write to.
-    if (x && std::is_const_v<std::remove_pointer_t<T>>) v.kind = TARSIA_KIND_STRING;
+    if (x && !std::is_const_v<std::remove_pointer_t<T>>) v.kind = TARSIA_KIND_STRUCT;
+  } else if constexpr (k_is_plain_span<T>) {
+    v.kind = std::is_const_v<typename T::element_type> ? TARSIA_KIND_STRING : TARSIA_KIND_STRUCT;
+    v.p = const_cast<std::remove_const_t<typename T::element_type>*>(x.data());
+    v.size = size_of_value(x.size_bytes());
   } else if constexpr (std::is_pointer_v<T>) {
     v.kind = TARSIA_KIND_POINTER, v.p = const_cast<void*>(static_cast<const void*>(x));
   } else if constexpr (k_is_plain<T>) {
-    v.kind = TARSIA_KIND_STRUCT, v.p = const_cast<T*>(&x), v.size = sizeof(T);
+    // As bytes, which a function may not write to.
+    v.kind = TARSIA_KIND_STRING, v.p = const_cast<T*>(&x), v.size = sizeof(T);
   } else {
     static_assert(sizeof(T) == 0, "tarsia: a value of this type cannot be an argument");
   }

@@ -105,6 +105,50 @@ TEST_F(Functions, plain_structs_go_in_and_out) {
   EXPECT_THROW(lib["of_pair"](1), tarsia::ArgumentError);
 }
 
+TEST_F(Functions, rows_of_structs_are_arrays_and_spans) {
+  Pair pairs[] = {{1, 2}, {3, 4}};
+  const Pair fixed[] = {{1, 2}, {3, 4}};
+  const std::vector<Pair> many = {{1, 2}, {3, 4}, {5, 6}};
+  EXPECT_EQ(lib["of_pairs"].call<float>(pairs, 2), 14);
+  EXPECT_EQ(lib["of_pairs"].call<float>(fixed, 2), 14);
+  EXPECT_EQ(lib["of_pairs"].call<float>(std::span(many), 3), 44);
+  const float sum = lib["of_pairs"](fixed, 1);
+  EXPECT_EQ(sum, 2);
+  lib["change_pair"](pairs);
+  lib["change_pair"].call(pairs);
+  lib["change_pair"](std::span(pairs));
+  EXPECT_EQ(pairs[0].n, 5);
+  EXPECT_EQ(pairs[1].n, 4);
+  EXPECT_THROW(lib["change_pair"](fixed), tarsia::ArgumentError) << "it writes";
+  EXPECT_THROW(lib["change_pair"](std::span(many)), tarsia::ArgumentError);
+  EXPECT_THROW(lib["of_pair"](pairs), tarsia::ArgumentError) << "it takes one";
+  EXPECT_THROW(lib["of_pairs"](std::span<const Pair>(), 0), tarsia::ArgumentError);
+}
+
+TEST_F(Functions, a_struct_that_goes_in_by_value_is_not_written_to) {
+  const Pair fixed{1, 2};
+  EXPECT_THROW(lib["change_pair"](fixed), tarsia::ArgumentError);
+  EXPECT_EQ(fixed.n, 2);
+  Pair pair{1, 2};
+  lib["change_pair"](&pair);
+  EXPECT_NE(pair.n, 2);
+}
+
+TEST_F(Functions, what_is_too_long_for_an_argument_is_refused_and_not_cut) {
+  const Pair one{1, 2};
+  constexpr size_t k_too_long = (size_t{1} << 32) + 1;  // nobody reads it
+  const auto expect_refused = [&](auto long_one) {
+    try {
+      lib["of_pairs"](long_one, 1);
+      ADD_FAILURE() << "it was taken";
+    } catch (const tarsia::ArgumentError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("too long"));
+    }
+  };
+  expect_refused(std::span(&one, k_too_long / sizeof one + 1));
+  expect_refused(std::string_view("a", k_too_long));
+}
+
 TEST_F(Functions, arrays_and_complex_numbers_go_in_and_out) {
   const std::array<int, 2> swapped = lib["swapped"](std::array<int, 2>{1, 2});
   EXPECT_EQ(swapped, (std::array<int, 2>{2, 1}));
