@@ -100,8 +100,9 @@ typedef enum tarsia_kind {
   TARSIA_KIND_NUMBER = 12,   /* of a type only: a bool, int or float. A value has the kind of what it is */
   TARSIA_KIND_SPAN = 13,     /* argument only: .t borrowed, a tensor that was checked as for a pointer */
   TARSIA_KIND_COMPLEX = 14,  /* .v: two values of kind TARSIA_KIND_FLOAT, the real and the imaginary part */
-  TARSIA_KIND_STRUCT = 15    /* .p, .size bytes: plain structs. An argument is borrowed; it may be of kind
-                                TARSIA_KIND_STRING, too */
+  TARSIA_KIND_STRUCT = 15, /* .p, .size bytes: plain structs. An argument is borrowed, and may be written to;
+                              one of kind TARSIA_KIND_STRING is taken where it is only read */
+  TARSIA_KIND_CONST_STRUCT = 16 /* argument only: the same, and the callee may not write to it */
 } tarsia_kind;
 
 /// Classes of objects that functions take and return as they are. Only the face of the framework's own

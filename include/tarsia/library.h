@@ -130,6 +130,7 @@ class Function {
   R call(const A&... args) const {
     return call_as<R>(args...);
   }
+  /// The same with an array of structs among the arguments, which the function may write to.
   template <class R = void, class... A>
     requires(detail::k_is_plain_row<std::remove_reference_t<A>> || ...)
   R call(A&&... args) const {
@@ -142,6 +143,7 @@ class Function {
     const detail::Frame frame;
     return Result(run(args...));
   }
+  /// The same with an array of structs among the arguments, which the function may write to.
   template <class... A>
     requires(detail::k_is_plain_row<std::remove_reference_t<A>> || ...)
   Result operator()(A&&... args) const {

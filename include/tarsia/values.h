@@ -159,14 +159,13 @@ tarsia_value to_value(const T& x, Lists& lists) {
     if (x) v = to_value(*x, lists);
     if (x && !std::is_const_v<std::remove_pointer_t<T>>) v.kind = TARSIA_KIND_STRUCT;
   } else if constexpr (k_is_plain_span<T>) {
-    v.kind = std::is_const_v<typename T::element_type> ? TARSIA_KIND_STRING : TARSIA_KIND_STRUCT;
+    v.kind = std::is_const_v<typename T::element_type> ? TARSIA_KIND_CONST_STRUCT : TARSIA_KIND_STRUCT;
     v.p = const_cast<std::remove_const_t<typename T::element_type>*>(x.data());
     v.size = size_of_value(x.size_bytes());
   } else if constexpr (std::is_pointer_v<T>) {
     v.kind = TARSIA_KIND_POINTER, v.p = const_cast<void*>(static_cast<const void*>(x));
   } else if constexpr (k_is_plain<T>) {
-    // As bytes, which a function may not write to.
-    v.kind = TARSIA_KIND_STRING, v.p = const_cast<T*>(&x), v.size = sizeof(T);
+    v.kind = TARSIA_KIND_CONST_STRUCT, v.p = const_cast<T*>(&x), v.size = sizeof(T);
   } else {
     static_assert(sizeof(T) == 0, "tarsia: a value of this type cannot be an argument");
   }

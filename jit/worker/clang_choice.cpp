@@ -6,48 +6,51 @@
 
 namespace tarsia::jit {
 
-struct ClangChoice::Started {
+/// The compile that may run beside NVRTC's.
+struct ClangChoice::Beside {
   std::atomic<bool> cancelled{false};
   std::atomic<bool> is_decided{false};
   std::promise<Symbols> left_out;
-  std::shared_future<NvptxResult> result;
+  std::shared_future<NvptxResult> result;  ///< not valid before it begins
   /// Lets it go on. False if that was decided before.
   bool decide(Symbols symbols) {
     if (is_decided.exchange(true)) return false;
     left_out.set_value(std::move(symbols));
     return true;
   }
-  ~Started() {
+  ~Beside() {
     cancelled = true;
     decide({});
     if (result.valid()) result.wait();
   }
 };
 
-void ClangChoice::start() {
-  if (m_started) return;
-  m_started = std::make_shared<Started>();
-  const auto left_out = [symbols = m_started->left_out.get_future().share()] { return symbols.get(); };
-  m_started->result =
-      std::async(std::launch::async, [compile = compile, left_out, &cancelled = m_started->cancelled] {
+std::shared_ptr<ClangChoice::Beside> ClangChoice::make_beside() {
+  return std::make_shared<Beside>();
+}
+
+void ClangChoice::start() const {
+  if (m_beside->result.valid()) return;
+  const auto left_out = [symbols = m_beside->left_out.get_future().share()] { return symbols.get(); };
+  m_beside->result =
+      std::async(std::launch::async, [compile = compile, left_out, &cancelled = m_beside->cancelled] {
         return compile({}, left_out, &cancelled);
       }).share();
 }
 
 NvptxResult ClangChoice::result_without(Symbols kernels, const std::atomic<bool>* cancelled) const {
-  if (m_started && m_started->decide(kernels)) return m_started->result.get();
+  if (m_beside->result.valid() && m_beside->decide(kernels)) return m_beside->result.get();
   return compile({}, [&] { return kernels; }, cancelled);
 }
 
 NvptxResult ClangChoice::result(const Symbols& kernels, const std::atomic<bool>* cancelled) const {
-  if (m_started && m_started->decide({})) return m_started->result.get();
+  if (m_beside->result.valid() && m_beside->decide({})) return m_beside->result.get();
   return compile(kernels, nullptr, cancelled);
 }
 
 void ClangChoice::cancel() const {
-  if (!m_started) return;
-  m_started->cancelled = true;
-  m_started->decide({});
+  m_beside->cancelled = true;
+  m_beside->decide({});
 }
 
 }  // namespace tarsia::jit

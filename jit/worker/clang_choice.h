@@ -22,18 +22,20 @@ struct ClangChoice {
   bool may_follow = false;  ///< where NVRTC refuses, Clang is asked
   Compile compile;
 
-  /// Parses the text, beside whatever the caller does. Its code is made when result_without() or result()
-  /// asks for it. The last copy of this choice ends it.
-  void start();
+  /// Parses the text, beside whatever the caller does, if it has not begun. Its code is made when
+  /// result_without() or result() asks for it. The last copy of this choice ends it.
+  void start() const;
   /// The code of all kernels but these, which are not none.
   NvptxResult result_without(Symbols kernels, const std::atomic<bool>* cancelled) const;
   /// The code of all kernels, or of these, whether it was started or not.
   NvptxResult result(const Symbols& kernels, const std::atomic<bool>* cancelled) const;
+  /// Any thread may call it, the others one at a time.
   void cancel() const;
 
  private:
-  struct Started;
-  std::shared_ptr<Started> m_started;
+  struct Beside;
+  static std::shared_ptr<Beside> make_beside();
+  std::shared_ptr<Beside> m_beside = make_beside();
 };
 
 }  // namespace tarsia::jit

@@ -105,6 +105,7 @@ class ValueWords final : public arguments::FaceWords {
       case TARSIA_KIND_POINTER:
         return "a pointer";
       case TARSIA_KIND_STRUCT:
+      case TARSIA_KIND_CONST_STRUCT:
         return "a struct of " + std::to_string(m_given.size) + " bytes";
       case TARSIA_KIND_STREAM:
         return "a stream";
@@ -281,12 +282,15 @@ Why ValueFace::read_object(const tarsia_type&, Argument, void*&) const {
 
 Why ValueFace::read_bytes(const tarsia_type& type, Argument argument, tarsia_value& value) const {
   value = *argument;
-  if (argument->kind == TARSIA_KIND_STRING) return type.flags & TARSIA_TYPE_CONST ? Why::fits : Why::type;
+  if (argument->kind == TARSIA_KIND_STRING || argument->kind == TARSIA_KIND_CONST_STRUCT)
+    return type.flags & TARSIA_TYPE_CONST ? Why::fits : Why::type;
   return argument->kind == TARSIA_KIND_STRUCT ? Why::fits : Why::type;
 }
 
 Why ValueFace::read_struct(const Param& param, Argument argument, tarsia_value& value) const {
-  if (argument->kind != TARSIA_KIND_STRING) return Why::type;
+  if (argument->kind != TARSIA_KIND_STRING && argument->kind != TARSIA_KIND_STRUCT &&
+      argument->kind != TARSIA_KIND_CONST_STRUCT)
+    return Why::type;
   value = *argument;
   return argument->size == param.bytes ? Why::fits : Why::size;
 }

@@ -161,6 +161,7 @@ void add_value(SignalText& text, const tarsia_call_context* context, const tarsi
         text.hex(reinterpret_cast<std::uintptr_t>(value.p));
       return;
     case TARSIA_KIND_STRUCT:
+    case TARSIA_KIND_CONST_STRUCT:
       text.add("a struct of ").number(value.size).add(" bytes");
       return;
     case TARSIA_KIND_OBJECT:

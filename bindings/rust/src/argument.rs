@@ -92,10 +92,9 @@ impl<'a> Arg<'a> {
             Kind::Complex(parts) => {
                 tarsia_value { payload: Payload { v: parts.as_mut_ptr() }, kind: kind::COMPLEX, size: 2 }
             }
-            // As bytes that a function may not write to, or as structs that it may.
             Kind::Structs { data, n_bytes, writable, .. } => tarsia_value {
                 payload: Payload { p: *data as *mut _ },
-                kind: if *writable { kind::STRUCT } else { kind::STRING },
+                kind: if *writable { kind::STRUCT } else { kind::CONST_STRUCT },
                 size: size_of(*n_bytes)?,
             },
             Kind::List { items, values } => {

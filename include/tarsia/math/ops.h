@@ -465,18 +465,23 @@ void backward_clip(Context& c_) {
 struct Value {
   double value = 0;
 };
-/// A tensor of whole numbers takes no fraction, which it would cut off.
+/// A tensor of whole numbers takes no fraction, which it would cut off, nor a number beyond its range.
 inline void infer_fill(BindInfo& info_) {
   unify_shape(info_.input(0), info_.output(0));
   same_dtypes(info_, 0, 1);
   const double value_ = info_.params<Value>().value;
   const Meta y_ = info_.output(0);
-  if (!y_.has_dtype() || value_ == __builtin_floor(value_)) return;
+  if (!y_.has_dtype()) return;
   const DType d_ = y_.dtype();
   char text_[16];
-  if (d_.code == TARSIA_INT || d_.code == TARSIA_UINT || d_.code == TARSIA_BOOL)
+  if (d_.code != TARSIA_INT && d_.code != TARSIA_UINT) return;
+  if (value_ != __builtin_floor(value_))
     throw ValueError(Message("value is no whole number, and x is ")
                      << name_of(d_, text_) << ": cast x to float32 or float64 first");
+  const double end_ = __builtin_ldexp(1, d_.code == TARSIA_INT ? d_.bits - 1 : d_.bits);
+  if (value_ < (d_.code == TARSIA_INT ? -end_ : 0) || value_ >= end_)
+    throw ValueError(Message("value is beyond the range of x, which is ")
+                     << name_of(d_, text_) << ": cast x to a wider type first");
 }
 template <class Only_ = void>
 void forward_fill(Context& c_) {

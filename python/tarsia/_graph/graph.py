@@ -88,6 +88,9 @@ class GraphValue:
     def __array__(self, dtype=None, copy=None):
         raise ArgumentTypeError("graph: a value has no elements before the graph runs; make it an output and call the graph")
 
+    def __bool__(self):
+        raise ArgumentTypeError("graph: a value is neither true nor false before the graph runs; ask `value is None`, or call the graph")
+
     def __neg__(self):
         return self.graph.add("negative", self)
 

@@ -96,3 +96,12 @@ def test_a_number_that_no_double_holds_is_an_error(number):
     with pytest.raises(tarsia.ArgumentValueError, match="graph, add: the number has more digits than a double.*g.constant"):
         x + number
     assert (x + 2**60).graph is x.graph
+
+
+def test_a_value_is_neither_true_nor_false():
+    g = tarsia.Graph()
+    x, y = g.input("x"), g.input("y")
+    for ask in (lambda: bool(x < y), lambda: 0 < x < 1, lambda: max(x, y), lambda: x or y):
+        with pytest.raises(tarsia.ArgumentTypeError, match="neither true nor false"):
+            ask()
+    assert x in [x] and x not in [y]

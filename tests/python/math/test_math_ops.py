@@ -218,4 +218,9 @@ def test_whole_numbers_that_no_double_holds_are_clipped_and_filled():
     for value in (2.5, np.nan):
         with pytest.raises(tarsia.OpValueError, match="no whole number, and x is int64: cast x"):
             tarsia.ops.fill(np.arange(3), value=value)
+    for value, dtype in ((300, "int8"), (-129, "int8"), (-1, "uint16"), (2**63, "int64"), (np.inf, "int32")):
+        with pytest.raises(tarsia.OpValueError, match=f"beyond the range of x, which is {dtype}: cast x"):
+            tarsia.ops.fill(np.arange(3, dtype=dtype), value=value)
+    for value, dtype in ((-128, "int8"), (65535, "uint16"), (-(2**63), "int64"), (2**63, "uint64")):
+        assert tarsia.ops.fill(np.arange(3, dtype=dtype), value=value).tolist() == [value] * 3
     assert np.signbit(tarsia.ops.fill(np.ones(2), value=-0.0)).all() and np.isnan(tarsia.ops.fill(np.ones(2), value=np.nan)).all()

@@ -125,6 +125,21 @@ TEST_F(Functions, rows_of_structs_are_arrays_and_spans) {
   EXPECT_THROW(lib["of_pairs"](std::span<const Pair>(), 0), tarsia::ArgumentError);
 }
 
+TEST_F(Functions, a_struct_is_no_text) {
+  const Pair fixed{1, 2};
+  const auto expect_refused = [&](auto given) {
+    try {
+      lib["view"](given);
+      ADD_FAILURE() << "it was taken";
+    } catch (const tarsia::ArgumentError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("a struct of 8 bytes"));
+    }
+  };
+  expect_refused(fixed);
+  expect_refused(&fixed);
+  expect_refused(std::span(&fixed, 1));
+}
+
 TEST_F(Functions, a_struct_that_goes_in_by_value_is_not_written_to) {
   const Pair fixed{1, 2};
   EXPECT_THROW(lib["change_pair"](fixed), tarsia::ArgumentError);
