@@ -258,7 +258,11 @@ TEST_F(Arguments, kernels_take_integers_for_floats_as_long_as_nothing_is_lost) {
 
 TEST_F(Arguments, kernels_take_structs_by_their_bytes) {
   const tarsia_type s = type(TARSIA_KIND_NONE);
-  EXPECT_EQ(kernel({s}, {3}, {bytes("abc", 3)}).values.at(0).size, 3u);
+  for (const tarsia_kind kind : {TARSIA_KIND_STRING, TARSIA_KIND_STRUCT, TARSIA_KIND_CONST_STRUCT}) {
+    tarsia_value given = bytes("abc", 3);
+    given.kind = kind;
+    EXPECT_EQ(kernel({s}, {3}, {given}).values.at(0).size, 3u);
+  }
   EXPECT_THAT(kernel({s}, {3}, {bytes("abcd", 4)}).error,
               HasSubstr("must have the 3 bytes of its C++ type, got the string 'abcd'"));
   EXPECT_THAT(kernel({s}, {3}, {of(1)}).error,
