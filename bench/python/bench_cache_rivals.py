@@ -39,7 +39,8 @@ float relu(const float* x, float* y, int n, float scale) {{
 }}
 """
 
-# Waits until the gate closes, then loads; tells when it was done, and whether it compiled.
+# Waits until the gate closes, then loads; tells when it was done, and whether it compiled. It ends when the second gate closes: an
+# interpreter that ends takes longer than a hit.
 WAITING = """
 import os, sys, time, tarsia
 text = open(sys.argv[1]).read()
@@ -48,7 +49,9 @@ assert tarsia.stats()["cache"]["compiles"] == 0
 print("ready", flush=True)
 os.read(int(sys.argv[2]), 1)
 library = tarsia.load_inline(text)
-print(time.monotonic(), tarsia.stats()["cache"]["compiles"])
+done = time.monotonic()
+print(done, tarsia.stats()["cache"]["compiles"], flush=True)
+os.read(int(sys.argv[3]), 1)
 """
 
 # Loads each source from the folder; beside that, opens the same files by dlopen alone.
@@ -141,17 +144,21 @@ def warm(folder):
 
 def stampede_of_tarsia(source, folder, n):
     """The ms until the process that compiles has its library, and until the last of n has it; and how many compiled."""
-    wait_end, gate = os.pipe()
+    (wait_end, gate), (leave_end, leave_gate) = os.pipe(), os.pipe()
     env = {**os.environ, "TARSIA_CACHE_DIR": str(folder)}
     subprocess.run([sys.executable, "-c", 'import tarsia; tarsia.load_inline("int warm() { return 1; }")'], check=True, env=env)
-    processes = [subprocess.Popen([sys.executable, "-c", WAITING, source, str(wait_end)], pass_fds=[wait_end], text=True,
-                                  stdout=subprocess.PIPE, env=env) for _ in range(n)]
+    processes = [subprocess.Popen([sys.executable, "-c", WAITING, source, str(wait_end), str(leave_end)], pass_fds=[wait_end, leave_end],
+                                  text=True, stdout=subprocess.PIPE, env=env) for _ in range(n)]
     os.close(wait_end)
+    os.close(leave_end)
     for process in processes:
         assert process.stdout.readline() == "ready\n"
     began = time.monotonic()
     os.close(gate)
-    told = [process.communicate()[0].split() for process in processes]
+    told = [process.stdout.readline().split() for process in processes]
+    os.close(leave_gate)
+    for process in processes:
+        process.communicate()
     done = {int(compiles): [] for _, compiles in told}
     for when, compiles in told:
         done[int(compiles)].append((float(when) - began) * 1000)
