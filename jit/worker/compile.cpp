@@ -22,7 +22,7 @@
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
-#include "jit/worker/source/launch_brackets.h"
+#include "jit/worker/source/nvcc_spellings.h"
 #include "jit/worker/source/raw_tokens.h"
 
 namespace tarsia::jit {
@@ -72,6 +72,7 @@ std::optional<std::vector<std::string>> objects_from(const std::string& bytes) {
 void edit(std::string& text) {
   join_launch_brackets(text);
   name_braced_launches(text);
+  type_main(text);
   adapt_assembly(text);
 }
 

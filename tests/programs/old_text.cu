@@ -20,7 +20,7 @@ __global__ void kernel(int* out) {
   *out = x;
 }
 
-int main() {
+main() {
   register int h = both(0);
   int d, *p;
   cudaMalloc(&p, 4);

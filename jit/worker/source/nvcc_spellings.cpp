@@ -1,4 +1,9 @@
-// The scanner that completes launches.
+// The scanner that completes launches and main.
+//
+// Work-around: Clang takes no function without a type.
+// Trigger: `main() { … }`, which nvcc and g++ take. Symptom: "a type specifier is required for all
+// declarations". So `int` is written before it, and what stands behind it on the line moves by four columns.
+// Removal: Clang takes it in C++.
 //
 // Work-around: Clang takes no braces as a launch's grid or block.
 // Trigger: `k<<<n, {16, 16}>>>(x)`, which nvcc takes. Symptom: "expected expression". So their type is
@@ -8,7 +13,7 @@
 // Work-around: Clang knows the brackets of a launch only in one piece.
 // Trigger: a source with `k << <1, 1 >> >(x)`, which nvcc takes. Symptom: Clang refuses it.
 // Removal: Clang's lexer, or its parser, takes brackets that stand apart.
-#include "jit/worker/source/launch_brackets.h"
+#include "jit/worker/source/nvcc_spellings.h"
 
 #include <algorithm>
 #include <vector>
@@ -58,6 +63,26 @@ void name_braced_launches(std::string& text) {
     depth -= token.isOneOf(clang::tok::r_paren, clang::tok::r_brace, clang::tok::r_square);
   });
   for (auto at = braces.rbegin(); at != braces.rend(); ++at) text.insert(*at, "dim3");
+}
+
+void type_main(std::string& text) {
+  if (text.find("main") == text.npos) return;
+  constexpr size_t k_nowhere = std::string::npos;
+  size_t untyped = k_nowhere;  // the main, behind the end of a declaration, that the token before this one is
+  std::vector<size_t> found;
+  int depth = 0;
+  bool in_directive = false, ended = true;  // whether the declaration before this token has ended
+  for_each_raw_token(text, [&](const clang::Token& token, size_t at) {
+    if (token.isAtStartOfLine()) in_directive = token.is(clang::tok::hash);
+    if (in_directive) return;
+    if (token.is(clang::tok::l_paren) && untyped != k_nowhere) found.push_back(untyped);
+    const bool is_main = token.is(clang::tok::raw_identifier) && token.getRawIdentifier() == "main";
+    untyped = is_main && ended && depth == 0 ? at : k_nowhere;
+    depth += token.is(clang::tok::l_brace);
+    depth -= token.is(clang::tok::r_brace);
+    ended = token.isOneOf(clang::tok::r_brace, clang::tok::semi);
+  });
+  for (auto at = found.rbegin(); at != found.rend(); ++at) text.insert(*at, "int ");
 }
 
 void join_launch_brackets(std::string& text) {

@@ -1,4 +1,4 @@
-// Launches that nvcc takes and Clang does not, completed before Clang reads them.
+// Texts that nvcc takes and Clang does not, completed before Clang reads them.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ void join_launch_brackets(std::string& text);
 
 /// Writes dim3 before the braces of a grid or block, `k<<<n, {16, 16}>>>(x)`.
 void name_braced_launches(std::string& text);
+
+/// Writes int before a `main` that has no type.
+void type_main(std::string& text);
 
 }  // namespace tarsia::jit

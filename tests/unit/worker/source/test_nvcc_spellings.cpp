@@ -1,5 +1,5 @@
 // Launches as Clang takes them: their brackets joined, their braces with a type.
-#include "jit/worker/source/launch_brackets.h"
+#include "jit/worker/source/nvcc_spellings.h"
 
 #include <gtest/gtest.h>
 
@@ -48,6 +48,29 @@ TEST(NameBracedLaunches, leaves_other_text_alone) {
                            "k<<<f({1}), g[h{2}]>>>(x);", "\"k<<<1, {2}>>>(x)\"", "// k<<<1, {2}>>>(x)",
                            "k<<<1, 2>>>(x); T y{3};", "", "x = {1};", "k<<<1, {2"})
     EXPECT_EQ(named(text), text == std::string("k<<<1, {2") ? "k<<<1, dim3{2" : text);
+}
+
+std::string typed(std::string text) {
+  type_main(text);
+  return text;
+}
+
+TEST(TypeMain, int_stands_before_a_main_without_a_type) {
+  EXPECT_EQ(typed("main() {}"), "int main() {}");
+  EXPECT_EQ(typed("#include <cstdio>\nmain(int n, char** v) {}"),
+            "#include <cstdio>\nint main(int n, char** v) {}");
+  EXPECT_EQ(typed("void f() {}\nmain\n() {}"), "void f() {}\nint main\n() {}");
+  EXPECT_EQ(typed("int x;\n#define A \\\n  b\n\nmain() {}"), "int x;\n#define A \\\n  b\n\nint main() {}");
+  EXPECT_EQ(typed("main(); main() {}"), "int main(); int main() {}");
+}
+
+TEST(TypeMain, leaves_other_text_alone) {
+  for (const char* text :
+       {"int main() {}", "auto main() -> int {}", "int\nmain() {}", "void f() { main(); }",
+        "struct S { int main(); };", "int x = main();", "#define main() f()", "#define M \\\n main()",
+        "// main()", "\"main()\"", "int a; main = 3;", "namespace n { void main(); }",
+        "extern \"C\" int main() {}", "", "mainly(1);", "}main"})
+    EXPECT_EQ(typed(text), text);
 }
 
 }  // namespace
