@@ -207,6 +207,7 @@ class Writer {
     }
     tarsia::jit::write(m_to, one.items.regions.dead);
     tarsia::jit::write(m_to, one.items.regions.asking);
+    tarsia::jit::write(m_to, one.items.regions.of_nvrtc);
     m_to.number(Number(one.items.spaces.size()));
     for (const SplitSpace& space : one.items.spaces)
       m_to.number(Number(space.begin)).number(Number(space.end)).number(index_of_space(space.space));
@@ -364,6 +365,7 @@ class Reader {
     });
     one.items.regions.dead = read_ranges(m_from);
     one.items.regions.asking = read_ranges(m_from);
+    one.items.regions.of_nvrtc = read_ranges(m_from);
     repeat(m_from, [&] {
       SplitSpace& opened = one.items.spaces.emplace_back();
       opened.begin = m_from.number<Number>();

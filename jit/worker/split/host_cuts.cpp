@@ -49,6 +49,7 @@ void HostCuts::cut_function(const clang::FunctionDecl& function, SplitItem& item
       return;
     item.cuts.push_back({begin, item.end, SplitCut::words, k_trap_body});
   }
+  cut_host_word(function, item.cuts);
   note_glances(function, /*has_body=*/true, item);
   item.callable = true;
 }

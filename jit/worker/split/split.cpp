@@ -108,14 +108,26 @@ struct Slicer::Impl {
     return text_under(merged, text_of(ids.at(path).back()), inclusions, words);
   }
 
-  // The conditions of a header on disk that mean the same on both sides, as [first, last) bytes behind the
-  // "#".
+  // The conditions of a header on disk that mean the same on both sides, or shall do so, as [first, last)
+  // bytes behind the "#".
   static Ranges conditions_of_host(const File& file) {
     Ranges all;
     if (file.own) return all;
     for (const FileRegions::Directive& directive : file.regions.directives)
-      if (directive.of_host) all.emplace_back(directive.word, directive.end);
+      if (directive.of_host || hides_stubs(file, directive)) all.emplace_back(directive.word, directive.end);
     return all;
+  }
+
+  // Whether a region keeps functions of the host from NVRTC that the slice needs as stubs: CUTLASS's makers
+  // of TMA descriptors, whose types its collectives ask for.
+  static bool hides_stubs(const File& file, const FileRegions::Directive& directive) {
+    const auto group = std::ranges::find(file.regions.of_nvrtc, directive.begin, &Ranges::value_type::first);
+    if (group == file.regions.of_nvrtc.end()) return false;
+    return std::ranges::any_of(file.items, [&](const Item& item) {
+      return item.kept && item.callable && item.use == Item::host && item.end > item.begin &&
+             item.end <= file.tokens->size() && (*file.tokens)[item.begin].begin >= group->first &&
+             (*file.tokens)[item.end - 1].end <= group->second;
+    });
   }
 
   // `size`: of the text in the file's buffer.
@@ -318,8 +330,11 @@ void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     header.of_use |= is_of_use(id) || openers.contains(id);
     header.main |= id == main;
     header.again |= header.entered++ > 0;
-    for (const auto& [at, included] : recorded.included)
-      header.includes.push_back({at, included.name, included.path});
+    for (const auto& [at, included] : recorded.included) {
+      const auto holds = [at = at](const auto& range) { return range.first <= at && at < range.second; };
+      header.includes.push_back(
+          {at, included.name, included.path, std::ranges::any_of(file.regions.of_nvrtc, holds)});
+    }
     if (header.main) slice.main_file = user_name(recorded.path);
     const auto known_text = host_texts.find(id);
     slice.host_texts.push_back(known_text != host_texts.end()

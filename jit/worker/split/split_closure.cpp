@@ -65,6 +65,15 @@ void Closure::glance(const clang::IdentifierInfo* name) {
       if (can_be_found(*item)) keep_at_glance(*item);
 }
 
+void Closure::ask(const clang::IdentifierInfo* name) {
+  if (!m_asked.insert(name).second) return;
+  const auto found = m_by_name.find(name);
+  if (found == m_by_name.end()) return;
+  const auto is_hosts = [](const SplitItem* item) { return item->use == SplitItem::host && item->callable; };
+  if (!std::ranges::all_of(found->second, is_hosts)) return;
+  for (SplitItem* item : found->second) keep(*item);
+}
+
 void Closure::look_for(SplitItem& item) {
   if (!can_be_found(item)) return;
   bool seen = item.unnamed, glanced = false;
@@ -102,6 +111,7 @@ void Closure::run() {
     if (item->only_declared) continue;
     for (DeclKey decl : item->calls)
       if (auto found = m_callable.find(decl); found != m_callable.end()) keep(*found->second);
+    item->for_each_asked_name(*m_home[item]->tokens, [&](const clang::IdentifierInfo* name) { ask(name); });
   }
   for (SplitFile* file : m_files)
     for (SplitItem& item : file->items)

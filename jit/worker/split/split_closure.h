@@ -35,6 +35,8 @@ class Closure {
  private:
   bool is_open(const clang::NamespaceDecl* space) const { return !space || m_open.contains(space); }
   bool can_be_found(const SplitItem& item) const;
+  /// Keeps functions of the host, if nobody else has their name, for their types.
+  void ask(const clang::IdentifierInfo* name);
   void look_for(SplitItem& item);
   void mark(SplitItem& item);
   void keep_at_glance(SplitItem& item);
@@ -46,7 +48,7 @@ class Closure {
   std::unordered_map<DeclKey, SplitItem*> m_callable;
   std::map<const clang::NamespaceDecl*, std::vector<SplitItem*>> m_in_space;
   std::map<const clang::IdentifierInfo*, std::set<const clang::NamespaceDecl*>> m_spaces;  // by their names
-  std::set<const clang::IdentifierInfo*> m_seen, m_glanced;
+  std::set<const clang::IdentifierInfo*> m_seen, m_glanced, m_asked;
   std::set<const clang::NamespaceDecl*> m_open;
   std::deque<SplitItem*> m_work;
 };

@@ -2,7 +2,6 @@
 #include "jit/worker/split/split_headers.h"
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -160,6 +159,44 @@ void blank_line(std::string& text, size_t at) {
     if (text[at] != '\r') text[at] = ' ';
 }
 
+/// Whether NVRTC has what the header defines, which the host gets from the .h before it.
+///
+/// Work-around: NVRTC refuses headers that are already compiled into it.
+/// Trigger: `#include <cuda_bf16.hpp>` behind cuda_bf16.h, which does nothing under nvcc; the same with fp16.
+/// Symptom: "identifier __CUDA_HOSTDEVICE__ is undefined". Removal: cuda_bf16.h defines their guard for
+/// NVRTC.
+bool is_built_in(std::string_view name) {
+  name = name.substr(1, name.size() - 2);  // without quotes or brackets
+  return name == "cuda_fp16.hpp" || name == "cuda_bf16.hpp";
+}
+
+/// Of each header the file by which it is entered first, so that what is left of them comes to the device in
+/// the host's order. Includes that NVRTC does not see lead to what nothing else leads to.
+std::map<std::string, std::string> first_ways(const std::map<std::string, SlicedHeader>& headers) {
+  std::map<std::string, std::string> from;
+  for (const bool also_hosts : {false, true}) {
+    std::set<std::string> entered;
+    std::vector<std::pair<const std::string*, size_t>> open;  // files, and which of their includes comes next
+    for (const auto& [path, header] : headers)
+      if (header.main) open.emplace_back(&path, 0);
+    while (!open.empty()) {
+      auto& [path, at] = open.back();
+      const std::vector<SlicedHeader::Include>& includes = headers.at(*path).includes;
+      if (at == includes.size()) {
+        open.pop_back();
+        continue;
+      }
+      const SlicedHeader::Include& one = includes[at++];
+      const auto next = headers.find(one.path);
+      if (next == headers.end() || next->second.main || (one.to_host_alone && !also_hosts)) continue;
+      if (!entered.insert(one.path).second) continue;
+      from.emplace(one.path, *path);
+      open.emplace_back(&next->first, 0);
+    }
+  }
+  return from;
+}
+
 }  // namespace
 
 void add_defined(const std::string& path, std::string_view text, DefinedMacros& defined) {
@@ -206,29 +243,16 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const 
     if (first && !there) leads.push_back(*first);
   }
 
-  // The shortest ways from the files that are of use anyhow to the others.
-  std::map<std::string, std::string> from;
-  std::deque<std::string> next;
-  for (auto& [path, header] : headers)
-    if (header.of_use || header.main) {
-      header.needed = true;
-      from.emplace(path, "");
-      if (header.main) next.push_back(path);
-    }
-  std::set<std::string> reached(next.begin(), next.end());
-  while (!next.empty()) {
-    const std::string path = std::move(next.front());
-    next.pop_front();
-    for (const SlicedHeader::Include& one : headers[path].includes)
-      if (headers.contains(one.path) && reached.insert(one.path).second) {
-        from[one.path] = path;
-        next.push_back(one.path);
-      }
-  }
+  const std::map<std::string, std::string> from = first_ways(headers);
+  for (auto& [path, header] : headers) header.needed |= header.of_use || header.main;
   for (const auto& [path, header] : headers)
     if (header.of_use) leads.push_back(path);
   for (std::string path : leads)
-    for (; !path.empty() && !headers[path].main; path = from[path]) headers[path].needed = true;
+    while (!path.empty() && !headers[path].main) {
+      headers[path].needed = true;
+      const auto includer = from.find(path);
+      path = includer == from.end() ? "" : includer->second;
+    }
 
   auto is_named_header = [&](const std::string& name) {
     return std::ranges::any_of(known_headers(), [&](const Known& known) {
@@ -237,6 +261,7 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const 
   };
   for (auto& [path, header] : headers) {
     auto stays = [&](const SlicedHeader::Include& one) {
+      if (is_built_in(one.name)) return false;
       if (const auto target = headers.find(one.path); target != headers.end()) return target->second.needed;
       return std::ranges::none_of(idle, [&](std::string_view prefix) {
         return std::string_view(one.name).substr(1).starts_with(prefix);
@@ -254,7 +279,8 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const 
       header.words.clear();
       header.text = header.again ? "" : "#pragma once\n";
       for (const SlicedHeader::Include& one : header.includes)
-        if (headers.contains(one.path) ? headers[one.path].needed : is_named_header(one.name))
+        if (headers.contains(one.path) ? headers[one.path].needed
+                                       : is_named_header(one.name) && !is_built_in(one.name))
           header.text += "#include " + one.name + "\n";
     }
   }

@@ -22,6 +22,7 @@ struct SlicedHeader {
     uint32_t at = 0;   ///< of the "#"
     std::string name;  ///< in quotes or brackets
     std::string path;
+    bool to_host_alone = false;  ///< a condition keeps it from NVRTC
   };
   std::string text;                       ///< what is left of it, at its lines and columns, once loaded
   std::map<uint32_t, std::string> words;  ///< what stands besides, by the places in the text

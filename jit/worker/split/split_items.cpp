@@ -51,15 +51,9 @@ struct File : SplitFile {
 
 std::set<const clang::IdentifierInfo*> names_in_decltype(const Tokens& tokens) {
   std::set<const clang::IdentifierInfo*> names;
-  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i].kind != clang::tok::kw_decltype || tokens[i + 1].kind != clang::tok::l_paren) continue;
-    int depth = 0;
-    do {
-      ++i;
-      depth += (tokens[i].kind == clang::tok::l_paren) - (tokens[i].kind == clang::tok::r_paren);
-      if (tokens[i].identifier) names.insert(tokens[i].identifier);
-    } while (depth > 0 && i + 1 < tokens.size());
-  }
+  for_each_in_decltype(tokens, 0, tokens.size(), [&](size_t i) {
+    if (tokens[i].identifier) names.insert(tokens[i].identifier);
+  });
   return names;
 }
 

@@ -36,6 +36,21 @@ struct SplitCut {
 /// The body of a host function that device code must be able to name. It has no value to return.
 inline constexpr char k_trap_body[] = "{for(;;)__trap();}";
 
+/// Visits the places of the tokens between the brackets behind each decltype in [begin, end).
+template <class Visit>
+void for_each_in_decltype(const Tokens& tokens, size_t begin, size_t end, const Visit& visit) {
+  end = std::min(end, tokens.size());
+  for (size_t i = begin; i + 1 < end; ++i) {
+    if (tokens[i].kind != clang::tok::kw_decltype || tokens[i + 1].kind != clang::tok::l_paren) continue;
+    int depth = 0;
+    do {
+      ++i;
+      depth += (tokens[i].kind == clang::tok::l_paren) - (tokens[i].kind == clang::tok::r_paren);
+      visit(i);
+    } while (depth > 0 && i + 1 < end);
+  }
+}
+
 /// A declaration at namespace scope, or several that share tokens.
 struct SplitItem {
   size_t begin = 0, end = 0;                      ///< tokens [begin, end)
@@ -47,7 +62,8 @@ struct SplitItem {
   enum AtGlance { keeps, declares, ignores } at_glance = keeps;  ///< if its name is only glanced at
   bool function = false;
   bool variable = false;  ///< of the device
-  bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it
+  bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it, or asks
+                          ///< for its type
   bool inner = false;     ///< all of a file that is included amid a declaration, whose names it has
   bool nameless = false;  ///< no declaration was made of these tokens
   uint32_t text_begin = 0,
@@ -74,18 +90,26 @@ struct SplitItem {
   /// Visits the names in what is kept of it, and whether each is only glanced at.
   template <class Visit>
   void for_each_name(const Tokens& tokens, const Visit& visit) const {
-    const auto holds = [](size_t at) {
-      return [at](const SplitCut& cut) { return at >= cut.begin && at < cut.end; };
-    };
     for (size_t i = begin; i < end && i < tokens.size(); ++i) {
       const clang::IdentifierInfo* name = tokens[i].identifier;
-      if (!name || (only_declared && declaration && holds(i)(*declaration)) ||
-          std::ranges::any_of(cuts, holds(i)))
-        continue;
+      if (!name || !stays(i)) continue;
       const bool own = only_declared && std::ranges::find(names, name) != names.end();
       visit(name, own || std::ranges::binary_search(glances, i));
     }
     for (const clang::IdentifierInfo* name : unseen) visit(name, false);
+  }
+  /// Visits those of them that stand in the brackets behind decltype.
+  template <class Visit>
+  void for_each_asked_name(const Tokens& tokens, const Visit& visit) const {
+    for_each_in_decltype(tokens, begin, end, [&](size_t i) {
+      if (tokens[i].identifier && stays(i)) visit(tokens[i].identifier);
+    });
+  }
+
+ private:
+  bool stays(size_t at) const {
+    const auto holds = [at](const SplitCut& cut) { return at >= cut.begin && at < cut.end; };
+    return !(only_declared && declaration && holds(*declaration)) && std::ranges::none_of(cuts, holds);
   }
 };
 

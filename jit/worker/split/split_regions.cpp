@@ -73,17 +73,21 @@ class Reader {
     const bool asks =
         std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_arch(word.second); });
     if (kind == "if" || kind == "ifdef" || kind == "ifndef") {
-      m_groups.push_back(asks);
-      m_begins.push_back(hash);
-    } else if (kind.starts_with("elif")) {
-      if (!m_groups.empty()) m_groups.back() = m_groups.back() || asks;
+      const bool of_nvrtc = !words.empty() && std::ranges::all_of(words, [](const auto& word) {
+        return word.second == "__CUDACC_RTC__" || word.second == "defined";
+      });
+      m_groups.push_back({hash, asks, of_nvrtc});
+    } else if (kind.starts_with("el")) {
+      if (!m_groups.empty()) m_groups.back().asks |= asks;
+      if (!m_groups.empty()) m_groups.back().of_nvrtc = false;
     } else if (kind == "endif") {
       if (!m_groups.empty()) {
-        if (m_groups.back()) m_result.asking.emplace_back(m_begins.back(), end);
+        const Group& group = m_groups.back();
+        if (group.asks) m_result.asking.emplace_back(group.begin, end);
+        if (group.of_nvrtc) m_result.of_nvrtc.emplace_back(group.begin, end);
         m_groups.pop_back();
-        m_begins.pop_back();
       }
-    } else if (kind != "else") {
+    } else {
       if (is_skipped(hash) && in_arch_group())
         for (auto [at, word] : words) m_result.names.emplace_back(at, word.str());
     }
@@ -109,7 +113,7 @@ class Reader {
   }
 
   bool is_arch(llvm::StringRef word) const { return m_macros.asks(word); }
-  bool in_arch_group() const { return std::find(m_groups.begin(), m_groups.end(), true) != m_groups.end(); }
+  bool in_arch_group() const { return std::ranges::any_of(m_groups, &Group::asks); }
   bool is_skipped(uint32_t at) const {
     auto next = std::upper_bound(m_skipped.begin(), m_skipped.end(), at,
                                  [](uint32_t offset, const auto& range) { return offset < range.first; });
@@ -120,8 +124,12 @@ class Reader {
   const Ranges& m_skipped;
   const DeviceMacros& m_macros;
   clang::Lexer m_lexer;
-  std::vector<bool> m_groups;      // that are open: whether they ask for the device
-  std::vector<uint32_t> m_begins;  // of these
+  struct Group {
+    uint32_t begin;
+    bool asks;      // for the device
+    bool of_nvrtc;  // as FileRegions::of_nvrtc
+  };
+  std::vector<Group> m_groups;  // that are open
   std::set<std::string> m_defined;
   std::map<size_t, std::vector<std::string>> m_asked;  // the words of conditions, by their directives
   FileRegions m_result;

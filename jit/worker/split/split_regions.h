@@ -35,6 +35,8 @@ struct FileRegions {
   Ranges dead;
   /// From an #if to its #endif, where a condition asks whether the device is compiled.
   Ranges asking;
+  /// Those of them that have no #else, and ask for __CUDACC_RTC__ alone.
+  Ranges of_nvrtc;
 
   bool in_directive(uint32_t at) const;
   bool is_dead(uint32_t at) const;

@@ -279,8 +279,26 @@ TEST_F(SplitTest, traits_made_of_functions_without_bodies_stay) {
       "__global__ void k(int* x) { decltype(defined(1)) elsewhere = Size<int>::v; *x = elsewhere; }\n");
   const std::string text = text_of(slice);
   EXPECT_THAT(text, HasSubstr("auto size_of(T*) -> No<T::size>;\nauto size_of(...) -> No<0>;\n"));
-  EXPECT_THAT(text, Not(HasSubstr("int defined(int")));
   EXPECT_THAT(text, Not(HasSubstr("int elsewhere(int")));
+}
+
+TEST_F(SplitTest, functions_of_the_host_whose_type_is_asked_for_stay_without_their_bodies) {
+  DeviceSlice slice = split(
+      "#define HOST __attribute__((always_inline)) __host__\n"
+      "struct Atom { int v; };\n"
+      "template <class T> HOST auto make_atom(T x) { return x; }\n"
+      "__host__ Atom plain(int x) { return {x}; }\n"
+      "__host__ int both_names(int x) { return x; }\n__device__ int both_names(float x) { return 1; }\n"
+      "template <class T> struct Never { decltype(make_atom(T())) atom; };\n"
+      "__global__ void k(decltype(plain(1)) a, int* x) { *x = a.v + sizeof(decltype(both_names(1.f))); }\n"
+      "template <class T> __device__ void reach(Never<T>*) {}\n"
+      "__global__ void l(Never<int>* never) { reach(never); }\n");
+  const std::string text = text_of(slice);
+  EXPECT_THAT(text, HasSubstr("auto make_atom(T x) {for(;;)__trap();}"));
+  EXPECT_THAT(text, HasSubstr("Atom plain(int x) {for(;;)__trap();}"));
+  EXPECT_THAT(text, Not(HasSubstr("HOST auto")));
+  EXPECT_THAT(text, Not(HasSubstr("__host__ Atom")));
+  EXPECT_THAT(text, Not(HasSubstr("int both_names(int")));
 }
 
 TEST_F(SplitTest, deleted_templates_of_functions_stay_deleted) {

@@ -254,6 +254,64 @@ TEST_F(SplitTest, functions_of_the_host_that_are_of_both_sides_to_nvrtc_stay) {
   EXPECT_THAT(text, Not(HasSubstr("auto never")));
 }
 
+TEST_F(SplitTest, functions_of_the_host_that_a_region_keeps_from_nvrtc_stay_if_their_type_is_asked_for) {
+  TemporaryDir folder;
+  std::ofstream(folder / "makers.h") << "#pragma once\n"
+                                        "#if !defined(__CUDACC_RTC__)\n"
+                                        "template <class T> __host__ auto make(T x) { return x; }\n"
+                                        "__host__ inline int never(int x) { return x; }\n"
+                                        "#endif\n"
+                                        "#ifndef __CUDACC_RTC__\n"
+                                        "__host__ inline int other(int x) { return x; }\n"
+                                        "#else\n__device__ int other(int x) { return x; }\n#endif\n";
+  DeviceSlice slice = split(
+      "#include \"makers.h\"\ntemplate <class T> struct Asks { using Made = decltype(make(T())); };\n"
+      "__global__ void k(int* x, Asks<int>* asks) { decltype(other(1)) n = other(*x); *x = n; }\n",
+      {}, {folder.path()});
+  const std::string text = text_of(slice, folder.path() + "/makers.h");
+  EXPECT_THAT(text, HasSubstr("#if 1"));
+  EXPECT_THAT(text, HasSubstr("auto make(T x) {for(;;)__trap();}"));
+  EXPECT_THAT(text, Not(HasSubstr("never")));
+  EXPECT_THAT(text, HasSubstr("#ifndef __CUDACC_RTC__\n"));
+}
+
+TEST_F(SplitTest, headers_come_in_the_order_in_which_the_host_enters_them) {
+  TemporaryDir folder;
+  std::ofstream(folder / "base.h") << "#pragma once\nstruct Base { int n; };\n";
+  std::ofstream(folder / "leads.h") << "#pragma once\n#include \"base.h\"\n";
+  std::ofstream(folder / "uses.h") << "#pragma once\n#include \"leads.h\"\n"
+                                      "struct Uses { Base base; };\n";
+  DeviceSlice slice = split(
+      "#include \"uses.h\"\n#include \"base.h\"\n__global__ void k(Uses u, int* x) { *x = u.base.n; }\n", {},
+      {folder.path()});
+  EXPECT_THAT(text_of(slice, folder.path() + "/uses.h"), HasSubstr("#include \"leads.h\""));
+  EXPECT_THAT(text_of(slice, folder.path() + "/leads.h"), HasSubstr("#include \"base.h\""));
+}
+
+TEST_F(SplitTest, headers_lead_to_others_where_nvrtc_sees_it) {
+  TemporaryDir folder;
+  std::ofstream(folder / "base.h") << "#pragma once\nstruct Base { int n; };\n";
+  std::ofstream(folder / "first.h")
+      << "#pragma once\n#if !defined(__CUDACC_RTC__)\n#include \"base.h\"\n#endif\n"
+         "struct First { int n; };\n";
+  std::ofstream(folder / "second.h") << "#pragma once\n#include \"base.h\"\n";
+  DeviceSlice slice = split(
+      "#include \"first.h\"\n#include \"second.h\"\n"
+      "__global__ void k(First f, Base b, int* x) { *x = f.n + b.n; }\n",
+      {}, {folder.path()});
+  EXPECT_THAT(text_of(slice), HasSubstr("#include \"second.h\""));
+  EXPECT_THAT(text_of(slice, folder.path() + "/second.h"), HasSubstr("#include \"base.h\""));
+}
+
+TEST_F(SplitTest, headers_that_nvrtc_has_built_in_are_left_out) {
+  DeviceSlice slice = split(
+      "#include <cuda_bf16.h>\n#include <cuda_bf16.hpp>\n#include <cuda_fp16.h>\n#include <cuda_fp16.hpp>\n"
+      "__global__ void k(__nv_bfloat16* x, __half* y) { x[1] = x[0]; y[1] = y[0]; }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("#include <cuda_bf16.h>\n"));
+  EXPECT_THAT(text_of(slice), HasSubstr("#include <cuda_fp16.h>\n"));
+  EXPECT_THAT(text_of(slice), Not(HasSubstr(".hpp")));
+}
+
 TEST_F(SplitTest, types_of_the_driver_come_through_headers_of_which_nothing_stays) {
   TemporaryDir folder;
   std::ofstream(folder / "all.h") << "#pragma once\n#include <cuda.h>\n#include <string>\n"
