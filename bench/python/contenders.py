@@ -71,7 +71,7 @@ def torch_tensors(device):
     return x, y, check
 
 
-def tarsia_host():
+def tarsia_host(**options):
     import numpy as np
 
     import tarsia
@@ -83,7 +83,11 @@ def tarsia_host():
         f(x, y, N)
         assert np.array_equal(y, np.maximum(x, 0))
 
-    return lambda: tarsia.load_inline(HOST).relu, call
+    return lambda: tarsia.load_inline(HOST, **options).relu, call
+
+
+def tarsia_any_cpu():
+    return tarsia_host(march="x86-64")
 
 
 def tarsia_cuda():
@@ -168,7 +172,7 @@ def cupy_cuda():
     return load, call
 
 
-HOST_CONTENDERS = {"tarsia": tarsia_host, "tvm-ffi": tvm_host, "PyTorch load_inline": torch_host}
+HOST_CONTENDERS = {"tarsia": tarsia_host, "tarsia, march=x86-64": tarsia_any_cpu, "tvm-ffi": tvm_host, "PyTorch load_inline": torch_host}
 CUDA_CONTENDERS = {"tarsia": tarsia_cuda, "CuPy RawKernel (device only)": cupy_cuda, "tvm-ffi": tvm_cuda,
                    "PyTorch load_inline": torch_cuda}
 

@@ -109,6 +109,7 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   plan.n_inputs = count_inputs(m_bound.info(), pass);
   plan.n_outputs = count_outputs(m_bound.info(), pass);
   if (pass == TARSIA_BACKWARD) plan.needs = needs_of(m_bound);
+  if (plan.needs.empty()) plan.n_plain_inputs = plan.n_inputs;
   plan.info = choice.is_dense ? &m_dense->info() : &m_bound.info();
   const tarsia_bind_info& info = *plan.info;
   // What is converted lies in memory of its own, so the pairs are those of the caller's dense tensors.
@@ -153,14 +154,14 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   // 1. Choose the implementation of the pass, and count the tensors.
   const bool backward = call.pass == TARSIA_BACKWARD;
   const Pass& pass = backward ? m_passes[TARSIA_BACKWARD] : m_passes[TARSIA_FORWARD];
-  if (!pass.implementation || call.n_inputs != pass.n_inputs || call.n_outputs != pass.n_outputs) [[unlikely]]
-    return refuse(call);
-  if (!pass.needs.empty()) [[unlikely]]
-    return call_with_needs(pass, call);
+  if (call.n_inputs != pass.n_plain_inputs || call.n_outputs != pass.n_outputs) [[unlikely]]
+    return call_slowly(pass, call);
   return this->call(pass, call);
 }
 
-std::int32_t BoundOp::call_with_needs(const Pass& pass, const tarsia_op_call& call) noexcept {
+std::int32_t BoundOp::call_slowly(const Pass& pass, const tarsia_op_call& call) noexcept {
+  if (!pass.implementation || call.n_inputs != pass.n_inputs || call.n_outputs != pass.n_outputs)
+    return refuse(call);
   constexpr std::size_t k_few = 16;
   std::array<const tarsia_tensor*, k_few> few;
   std::vector<const tarsia_tensor*> many;

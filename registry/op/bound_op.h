@@ -90,6 +90,9 @@ class BoundOp : public Counted<BoundOp> {
     bool is_alone = false;                   ///< threads take turns
     std::uint32_t n_inputs = 0;
     std::uint32_t n_outputs = 0;
+    /// How many inputs a call has that gets here without further ado; no call has so many if there is no
+    /// implementation, or if it does not get all.
+    std::uint32_t n_plain_inputs = 0xffffffff;
     std::vector<std::uint8_t> needs;
     InplacePairs pairs;
     std::uint64_t workspace = 0;
@@ -100,8 +103,8 @@ class BoundOp : public Counted<BoundOp> {
 
   std::uint32_t flags_of_input(std::uint32_t i) const;
   Pass plan(tarsia_pass pass) const;
-  /// Calls with no more than the pass needs.
-  std::int32_t call_with_needs(const Pass& pass, const tarsia_op_call& call) noexcept;
+  /// Calls with no more than the pass needs, or refuses.
+  std::int32_t call_slowly(const Pass& pass, const tarsia_op_call& call) noexcept;
   /// Refuses a call that has no implementation, or not its numbers of tensors.
   std::int32_t refuse(const tarsia_op_call& call) noexcept;
   std::int32_t call(const Pass& pass, const tarsia_op_call& call) noexcept;
