@@ -14,6 +14,7 @@
 
 #include "api/cache_report.h"
 #include "api/handles.h"
+#include "api/load.h"
 #include "api/options.h"
 #include "api/source.h"
 #include "api/symbolizer.h"
@@ -55,8 +56,8 @@ pipeline::Module compile(pipeline::Source source) {
 std::function<bool()> interrupt_of(const tarsia_options* given) {
   constexpr std::size_t k_end =
       offsetof(tarsia_options, interrupt_context) + sizeof(given->interrupt_context);
-  if (!given || given->size < k_end || !given->interrupted) return nullptr;
-  return [ask = given->interrupted, context = given->interrupt_context] { return ask(context) != 0; };
+  if (!given || given->size < k_end) return nullptr;
+  return api::interrupt_check(given->interrupted, given->interrupt_context);
 }
 
 /// Where the texts stand as literals in the caller's file.
@@ -142,38 +143,45 @@ void tarsia_options_defaults(tarsia_options* options, uint32_t size) {
   std::memcpy(options, &defaults, std::min<std::size_t>(size, sizeof(defaults)));
 }
 
+std::function<bool()> api::interrupt_check(std::int32_t (*interrupted)(void*), void* context) {
+  if (!interrupted) return nullptr;
+  return [=] { return interrupted(context) != 0; };
+}
+
+registry::Ref<registry::Library> api::load_inline(const tarsia_file* files, std::uint64_t n_files,
+                                                  const tarsia_options* options) {
+  pipeline::Source source = api::to_source(files, n_files, options);
+  std::string name = source.name;
+  // Before it is compiled in vain.
+  pipeline::take_cflags(source.options);
+  if (const Sanitizer* sanitizer = sanitizer_of_mode(source.options.debug.word()))
+    require_in_process(*sanitizer, "debug=\"" + source.options.debug.word() + "\"");
+  std::vector<TextOrigin> origins;
+  const bool is_debug = bool(source.options.debug);
+  if (is_debug) add_debug_lines(source, origins = find_origins(files, n_files, options, ""));
+  const pipeline::Source again = source;
+  pipeline::Module module = compile(std::move(source));
+  api::name_symbolizer();  // a compile may just have unpacked it
+  if (!is_debug) origins = find_origins(files, n_files, options, module.key);
+  const auto load = [&](pipeline::Module loaded) {
+    return registry::load_module(to_module_file(std::move(loaded), name, origins));
+  };
+  if (!module.fetched) return load(std::move(module));
+  // What another machine compiled may want what this one lacks: as good as a miss.
+  pipeline::Module same{.key = module.key, .fetched = true};
+  try {
+    return load(std::move(module));
+  } catch (const LoadError&) {
+    Pipeline::instance().reject(same);
+    return load(compile(again));
+  }
+}
+
 int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
                            tarsia_library** library) {
   return guarded([&] {
     const InterruptScope scope(interrupt_of(options));
-    pipeline::Source source = api::to_source(files, n_files, options);
-    std::string name = source.name;
-    // Before it is compiled in vain.
-    pipeline::take_cflags(source.options);
-    if (const Sanitizer* sanitizer = sanitizer_of_mode(source.options.debug.word()))
-      require_in_process(*sanitizer, "debug=\"" + source.options.debug.word() + "\"");
-    std::vector<TextOrigin> origins;
-    const bool is_debug = bool(source.options.debug);
-    if (is_debug) add_debug_lines(source, origins = find_origins(files, n_files, options, ""));
-    const pipeline::Source again = source;
-    pipeline::Module module = compile(std::move(source));
-    api::name_symbolizer();  // a compile may just have unpacked it
-    if (!is_debug) origins = find_origins(files, n_files, options, module.key);
-    const auto load = [&](pipeline::Module loaded) {
-      return api::to_c(registry::load_module(to_module_file(std::move(loaded), name, origins)).detach());
-    };
-    if (!module.fetched) {
-      *library = load(std::move(module));
-      return;
-    }
-    // What another machine compiled may want what this one lacks: as good as a miss.
-    pipeline::Module same{.key = module.key, .fetched = true};
-    try {
-      *library = load(std::move(module));
-    } catch (const LoadError&) {
-      Pipeline::instance().reject(same);
-      *library = load(compile(again));
-    }
+    *library = api::to_c(api::load_inline(files, n_files, options).detach());
   });
 }
 

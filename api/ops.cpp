@@ -53,7 +53,7 @@ int32_t tarsia_define_ops(const char* name, const tarsia_op* const* ops, uint64_
 }
 
 int32_t tarsia_op_find(const char* name, tarsia_op_handle** op) {
-  return guarded([&] { *op = to_c(OpRegistry::instance().find(name).detach()); });
+  return guarded([&] { *op = to_c(OpRegistry::instance().find_registered(name).detach()); });
 }
 
 void tarsia_op_retain(tarsia_op_handle* op) {

@@ -206,7 +206,7 @@ class BoundOp {
 
   void call(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
             std::span<const uint8_t> requests, tarsia_pass pass) const {
-    if (m_sparse) detail::wrong_tensor("the op is bound to sparse tensors: use run_any and backward_any");
+    if (m_sparse) detail::wrong_value("the op is bound to sparse tensors: use run_any and backward_any");
     uint32_t n_inputs = 0;
     tarsia_bound_inputs(m_bound, &n_inputs);
     // In forward, the caller may omit optional inputs.
@@ -236,8 +236,11 @@ class BoundOp {
 /// several threads at once.
 class Op {
  public:
-  /// Looks up an op by its name. Throws NotFound.
-  explicit Op(const std::string& name) { detail::check(tarsia_op_find(name.c_str(), &m_op)); }
+  /// Looks up an op by its name. If no op has the name of one of `<tarsia/math/ops.h>`, that is compiled and
+  /// registered. Throws NotFound, and what load_inline() throws.
+  explicit Op(const std::string& name) {
+    detail::check(tarsia_op_load(name.c_str(), nullptr, nullptr, &m_op));
+  }
   /// Takes over one reference.
   static Op own(tarsia_op_handle* op) { return Op(op); }
   Op(const Op& o) : m_op(o.m_op) { tarsia_op_retain(m_op); }

@@ -391,8 +391,14 @@ TARSIA_API int32_t tarsia_op_names(char*** names, uint64_t* n);
 TARSIA_API int32_t tarsia_define_ops(const char* name, const tarsia_op* const* ops, uint64_t n_ops,
                                      void (*release)(void* user), void* user, tarsia_library** library);
 
-/// Looks up an op by its name. Hands over one reference to `*op`. Error: TARSIA_NOT_FOUND.
+/// Looks up a registered op by its name. Hands over one reference to `*op`. Error: TARSIA_NOT_FOUND.
 TARSIA_API int32_t tarsia_op_find(const char* name, tarsia_op_handle** op);
+
+/// Does the same, and if no op has the name of one of <tarsia/math/ops.h>, compiles and registers that. So do
+/// graphs, and ops that bind other ops. `interrupted` may be null; it is called as that of tarsia_options.
+/// Errors: TARSIA_NOT_FOUND, those of tarsia_load_inline.
+TARSIA_API int32_t tarsia_op_load(const char* name, int32_t (*interrupted)(void* context), void* context,
+                                  tarsia_op_handle** op);
 
 /// Adds a reference to an op.
 TARSIA_API void tarsia_op_retain(tarsia_op_handle* op);

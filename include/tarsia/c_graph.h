@@ -91,8 +91,8 @@ enum {
 
 /// Makes an op of a graph as it is now: its inputs and outputs are the graph's. Binding it with
 /// tarsia_op_bind makes the plan; calls of one binding may overlap. With a `name`, the op is registered under
-/// it until `*library` is released. Hands over a reference to each of `*op` and `*library`. Errors:
-/// TARSIA_ARGUMENT_VALUE for a graph without outputs, TARSIA_UNSUPPORTED.
+/// it until tarsia_library_unload(`*library`). Hands over a reference to each of `*op` and `*library`.
+/// Errors: TARSIA_ARGUMENT_VALUE for a graph without outputs, TARSIA_UNSUPPORTED.
 TARSIA_API int32_t tarsia_graph_op(const tarsia_graph* graph, const char* name, uint32_t flags,
                                    tarsia_op_handle** op, tarsia_library** library);
 

@@ -2,25 +2,148 @@
 //
 //   tarsia::Graph g;
 //   const tarsia::GraphValue x = g.input("x");
-//   g.output(g.add("relu", {g.add("scale", {x}, {{"factor", 2.0}})}));
+//   g.output(g.add("relu", {2 * x + 1}));
 //   const tarsia::BoundOp bound = g.bind({tensor});
 //   const tarsia::Tensor y = bound({tensor})[0];
 #pragma once
 
 #include <tarsia/bound_op.h>
 #include <tarsia/c_graph.h>
+#include <tarsia/library.h>
 
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tarsia {
 
-/// A value of a graph: its number there.
+/// A value of a graph, of use as long as the graph.
+///
+/// `+ - * /`, `< <= > >=`, `-x` and `abs(x)` add nodes of the ops `add`, `subtract` and so on. The other
+/// operand is a value of the same graph or a number, which takes the dtype of the value. They throw what
+/// Graph::add throws, and ArgumentError for values of two graphs and for whole numbers that no double holds.
 struct GraphValue {
-  tarsia_graph_value number = TARSIA_NO_VALUE;  ///< TARSIA_NO_VALUE: an optional input that is absent
+  tarsia_graph_value number =
+      TARSIA_NO_VALUE;            ///< its number there; TARSIA_NO_VALUE: an optional input that is absent
+  tarsia_graph* graph = nullptr;  ///< where it is
+
+  /// What stands beside an operator: a value or a number.
+  class Operand {
+   public:
+    Operand(const GraphValue& value) : m_number(value.number), m_graph(value.graph), m_is_value(true) {}
+    template <class T>
+      requires(std::integral<T> || std::floating_point<T>) && (!std::same_as<T, bool>)
+    Operand(T number) : m_constant(static_cast<double>(number)) {
+      if constexpr (std::integral<T>)
+        m_is_exact = m_constant < std::ldexp(1.0, std::numeric_limits<T>::digits) &&
+                     static_cast<T>(m_constant) == number;
+    }
+
+   private:
+    friend struct GraphValue;
+    tarsia_graph_value m_number = TARSIA_NO_VALUE;
+    tarsia_graph* m_graph = nullptr;
+    double m_constant = 0;
+    bool m_is_value = false;
+    bool m_is_exact = true;  ///< the constant is the number
+  };
+
+  friend GraphValue operator+(const Operand& a, const Operand& b) { return node("add", a, b); }
+  friend GraphValue operator-(const Operand& a, const Operand& b) { return node("subtract", a, b); }
+  friend GraphValue operator*(const Operand& a, const Operand& b) { return node("multiply", a, b); }
+  friend GraphValue operator/(const Operand& a, const Operand& b) { return node("divide", a, b); }
+  friend GraphValue operator<(const Operand& a, const Operand& b) { return node("less", a, b); }
+  friend GraphValue operator<=(const Operand& a, const Operand& b) { return node("less_equal", a, b); }
+  friend GraphValue operator>(const Operand& a, const Operand& b) { return node("greater", a, b); }
+  friend GraphValue operator>=(const Operand& a, const Operand& b) { return node("greater_equal", a, b); }
+  friend GraphValue operator-(const GraphValue& x) { return node("negative", x); }
+  friend GraphValue abs(const GraphValue& x) { return node("abs", x); }
+
+ private:
+  static inline GraphValue node(const char* op, const Operand& a, const Operand& b);
+  static inline GraphValue node(const char* op, const GraphValue& x);
 };
+
+/// What is known of an input before the graph is bound.
+struct GraphInput {
+  std::optional<std::vector<int64_t>> shape =
+      std::nullopt;                           ///< -1: an unknown extent; none: an unknown shape
+  std::optional<DType> dtype = std::nullopt;  ///< none: any
+  tarsia_storage_type storage = TARSIA_DENSE;
+};
+
+namespace detail {
+
+/// Adds a node and returns all of its outputs that callers get. `name` may be null.
+inline std::vector<GraphValue> add_node(tarsia_graph* graph, const char* op, const char* name,
+                                        std::span<const GraphValue> inputs, const Attributes& attributes,
+                                        const std::optional<Device>& device) {
+  std::vector<tarsia_graph_value> numbers;
+  for (const GraphValue& input : inputs) {
+    if (input.number != TARSIA_NO_VALUE && input.graph != graph)
+      wrong_value("graph, " + std::string(op) + ": a value of another graph cannot be used here");
+    numbers.push_back(input.number);
+  }
+  Lists lists;
+  std::vector<const char*> names;
+  std::vector<tarsia_value> values;
+  for (const auto& [key, value] : attributes) {
+    names.push_back(key.c_str());
+    values.push_back(std::visit([&](const auto& v) { return to_value(v, lists); }, value));
+  }
+  tarsia_graph_node node{};
+  node.size = sizeof(node);
+  node.op = op;
+  node.name = name;
+  node.n_inputs = static_cast<uint32_t>(numbers.size());
+  node.inputs = numbers.data();
+  node.n_attributes = static_cast<uint32_t>(names.size());
+  node.attribute_names = names.data();
+  node.attributes = values.data();
+  node.has_device = device.has_value();
+  if (device) node.device = *device;
+  std::vector<tarsia_graph_value> outputs(1024);
+  auto n = static_cast<uint32_t>(outputs.size());
+  check(tarsia_graph_add(graph, &node, outputs.data(), &n));
+  std::vector<GraphValue> made;
+  for (uint32_t i = 0; i < n; ++i) made.push_back({outputs[i], graph});
+  return made;
+}
+
+}  // namespace detail
+
+inline GraphValue GraphValue::node(const char* op, const GraphValue& x) {
+  if (!x.graph) detail::wrong_value("graph, " + std::string(op) + ": an absent value has no operators");
+  return detail::add_node(x.graph, op, nullptr, {&x, 1}, {}, {}).at(0);
+}
+
+inline GraphValue GraphValue::node(const char* op, const Operand& a, const Operand& b) {
+  for (const Operand* operand : {&a, &b}) {
+    if (operand->m_is_value && !operand->m_graph)
+      detail::wrong_value("graph, " + std::string(op) + ": an absent value has no operators");
+    if (!operand->m_is_exact)
+      detail::wrong_value("graph, " + std::string(op) +
+                          ": the number has more digits than a double; put it in as a constant");
+  }
+  const Operand& value = a.m_is_value ? a : b;
+  const GraphValue like{value.m_number, value.m_graph};
+  const auto to_value = [&](const Operand& operand) -> GraphValue {
+    if (operand.m_is_value) return {operand.m_number, operand.m_graph};
+    return detail::add_node(like.graph, "fill", nullptr, {&like, 1}, {{"value", operand.m_constant}}, {})
+        .at(0);
+  };
+  const GraphValue operands[] = {to_value(a), to_value(b)};
+  return detail::add_node(like.graph, op, nullptr, operands, {}, {}).at(0);
+}
 
 /// A graph of registered ops. One thread at a time builds it; what is const may be called from several.
 class Graph {
@@ -34,11 +157,23 @@ class Graph {
   }
   ~Graph() { tarsia_graph_free(m_graph); }
 
-  /// Adds a dense input, whose shape and dtype are known when the graph is bound. Throws ArgumentError for a
-  /// name that is taken.
-  GraphValue input(const std::string& name) {
-    GraphValue value;
-    detail::check(tarsia_graph_input(m_graph, name.c_str(), nullptr, &value.number));
+  /// Adds an input. What is said of it is checked when the graph is bound. Throws ArgumentError for a name
+  /// that is taken.
+  GraphValue input(const std::string& name, const GraphInput& known = {}) {
+    tarsia_meta meta{};
+    meta.present = 1;
+    meta.storage = static_cast<uint8_t>(known.storage);
+    meta.dtype = known.dtype.value_or(DType{TARSIA_ANY_DTYPE, 0, 0});
+    meta.ndim = -1;
+    if (known.shape) {
+      if (known.shape->size() > TARSIA_MAX_NDIM)
+        detail::wrong_value("graph, input '" + name + "': a tensor has " + std::to_string(TARSIA_MAX_NDIM) +
+                            " dimensions at most");
+      meta.ndim = static_cast<int32_t>(known.shape->size());
+      std::ranges::copy(*known.shape, meta.shape);
+    }
+    GraphValue value{TARSIA_NO_VALUE, m_graph};
+    detail::check(tarsia_graph_input(m_graph, name.c_str(), &meta, &value.number));
     return value;
   }
   /// Adds a tensor that never changes. The graph shares it. Throws ArgumentError, also for one that owns no
@@ -57,55 +192,36 @@ class Graph {
   }
 
   /// Adds an op and returns all of its outputs that callers get. An empty name stands for one made from the
-  /// op's. Throws NotFound, and ArgumentError for attributes and numbers of inputs that it does not take.
+  /// op's. With a device, it runs there, else where the graph is bound. Throws NotFound, and ArgumentError
+  /// for attributes and numbers of inputs that it does not take.
   std::vector<GraphValue> add_all(const std::string& op, const std::vector<GraphValue>& inputs,
-                                  const Attributes& attributes = {}, const std::string& name = "") {
-    std::vector<tarsia_graph_value> numbers;
-    for (GraphValue input : inputs) numbers.push_back(input.number);
-    detail::Lists lists;
-    std::vector<const char*> names;
-    std::vector<tarsia_value> values;
-    for (const auto& [key, value] : attributes) {
-      names.push_back(key.c_str());
-      values.push_back(std::visit([&](const auto& v) { return detail::to_value(v, lists); }, value));
-    }
-    tarsia_graph_node node{};
-    node.size = sizeof(node);
-    node.op = op.c_str();
-    node.name = name.empty() ? nullptr : name.c_str();
-    node.n_inputs = static_cast<uint32_t>(numbers.size());
-    node.inputs = numbers.data();
-    node.n_attributes = static_cast<uint32_t>(names.size());
-    node.attribute_names = names.data();
-    node.attributes = values.data();
-    std::vector<tarsia_graph_value> outputs(1024);
-    auto n = static_cast<uint32_t>(outputs.size());
-    detail::check(tarsia_graph_add(m_graph, &node, outputs.data(), &n));
-    std::vector<GraphValue> made;
-    for (uint32_t i = 0; i < n; ++i) made.push_back({outputs[i]});
-    return made;
+                                  const Attributes& attributes = {}, const std::string& name = "",
+                                  std::optional<Device> device = {}) {
+    return detail::add_node(m_graph, op.c_str(), name.empty() ? nullptr : name.c_str(), inputs, attributes,
+                            device);
   }
   /// Adds an op and returns its first output. Throws what add_all() throws.
   GraphValue add(const std::string& op, const std::vector<GraphValue>& inputs,
-                 const Attributes& attributes = {}, const std::string& name = "") {
-    return add_all(op, inputs, attributes, name).at(0);
+                 const Attributes& attributes = {}, const std::string& name = "",
+                 std::optional<Device> device = {}) {
+    return add_all(op, inputs, attributes, name, device).at(0);
   }
 
   /// Makes a value a result. Results come in the order of these calls. Throws ArgumentError for a name that
   /// is taken.
   void output(GraphValue value, const std::string& name = "") {
-    detail::check(tarsia_graph_output(m_graph, value.number, name.empty() ? nullptr : name.c_str()));
+    detail::check(tarsia_graph_output(m_graph, number_of(value), name.empty() ? nullptr : name.c_str()));
   }
   /// Adds the gradient of `loss`, weighted by `seed` (by default ones), with respect to each value of `wrt`.
   /// Throws Unsupported for an op without backward, and ArgumentError.
   std::vector<GraphValue> gradient(GraphValue loss, const std::vector<GraphValue>& wrt,
                                    GraphValue seed = {}) {
     std::vector<tarsia_graph_value> numbers, found(wrt.size());
-    for (GraphValue value : wrt) numbers.push_back(value.number);
-    detail::check(tarsia_graph_gradient(m_graph, loss.number, seed.number, numbers.data(),
+    for (const GraphValue& value : wrt) numbers.push_back(number_of(value));
+    detail::check(tarsia_graph_gradient(m_graph, number_of(loss), number_of(seed), numbers.data(),
                                         static_cast<uint32_t>(numbers.size()), found.data()));
     std::vector<GraphValue> gradients;
-    for (tarsia_graph_value value : found) gradients.push_back({value});
+    for (tarsia_graph_value value : found) gradients.push_back({value, m_graph});
     return gradients;
   }
 
@@ -113,11 +229,26 @@ class Graph {
   /// op takes the graph's inputs in their order and gives its outputs; calls may overlap. Throws what
   /// Op::bind throws, and ArgumentError for a graph without outputs.
   BoundOp bind(const std::vector<Tensor>& inputs, tarsia_choice choice = TARSIA_CHOICE_OF_PROCESS) const {
-    tarsia_op_handle* op = nullptr;
+    return op().bind(inputs, {}, choice);
+  }
+  /// Binds to inputs some of which are sparse. Throws what bind() throws.
+  BoundOp bind_any(const std::vector<AnyTensor>& inputs) const { return op().bind_any(inputs); }
+
+  /// Makes an op of the graph as it is now: its inputs and outputs are the graph's. A differentiable one has
+  /// a backward, and its forward keeps what that needs as hidden outputs. Throws ArgumentError for a graph
+  /// without outputs, and Unsupported.
+  Op op(bool differentiable = false) const {
     tarsia_library* library = nullptr;
-    detail::check(tarsia_graph_op(m_graph, nullptr, 0, &op, &library));
+    Op made = op_as(nullptr, differentiable, &library);
     tarsia_library_release(library);  // the op keeps it
-    return Op::own(op).bind(inputs, {}, choice);
+    return made;
+  }
+  /// Registers the graph as it is now as an op, which other graphs take as any other, until the library is
+  /// unloaded. Throws what op() throws, and ArgumentError for what is no name.
+  Library register_as(const std::string& name, bool differentiable = false) const {
+    tarsia_library* library = nullptr;
+    op_as(name.c_str(), differentiable, &library);
+    return Library(library);
   }
 
   /// Writes the graph as JSON, its tensors included.
@@ -157,10 +288,21 @@ class Graph {
     tarsia_free(text);
     return copy;
   }
+  Op op_as(const char* name, bool differentiable, tarsia_library** library) const {
+    const uint32_t flags = differentiable ? uint32_t{TARSIA_GRAPH_DIFFERENTIABLE} : 0u;
+    tarsia_op_handle* op = nullptr;
+    detail::check(tarsia_graph_op(m_graph, name, flags, &op, library));
+    return Op::own(op);
+  }
+  tarsia_graph_value number_of(const GraphValue& value) const {
+    if (value.number != TARSIA_NO_VALUE && value.graph != m_graph)
+      detail::wrong_value("graph: a value of another graph cannot be used here");
+    return value.number;
+  }
   GraphValue add_tensor(tarsia_graph_tensor_kind kind, const Tensor& tensor, const std::string& name) {
     if (!tensor.storage())
-      detail::wrong_tensor("a tensor of a graph owns its memory: make it with tarsia::empty");
-    GraphValue value;
+      detail::wrong_value("a tensor of a graph owns its memory: make it with tarsia::empty");
+    GraphValue value{TARSIA_NO_VALUE, m_graph};
     detail::check(tarsia_graph_tensor(m_graph, kind, name.empty() ? nullptr : name.c_str(), tensor.storage(),
                                       &value.number));
     return value;

@@ -49,7 +49,7 @@ inline Device device_of(const std::vector<AnyTensor>& tensors) {
   return cpu_device();
 }
 
-[[noreturn]] inline void wrong_tensor(const std::string& text) {
+[[noreturn]] inline void wrong_value(const std::string& text) {
   tarsia_get_host()->set_error(TARSIA_ARGUMENT_VALUE, text.c_str());
   throw_error();
 }
@@ -114,8 +114,8 @@ class AnyViews {
   void check_storage(size_t i, const tarsia_meta& meta, const char* what) const {
     if (!m_views[i] || m_storages[i] == meta.storage) return;
     static const char* const k_names[] = {"dense", "row-sparse", "CSR"};
-    wrong_tensor(std::string(what) + std::to_string(i) + " is " + k_names[m_storages[i]] +
-                 "; the op is bound to a " + k_names[meta.storage] + " one");
+    wrong_value(std::string(what) + std::to_string(i) + " is " + k_names[m_storages[i]] +
+                "; the op is bound to a " + k_names[meta.storage] + " one");
   }
 
   size_t size() const { return m_views.size(); }
@@ -126,14 +126,14 @@ class AnyViews {
   const tarsia_tensor* view(const SparseTensor& tensor) {
     const bool csr = tensor.storage == TARSIA_CSR;
     if (!tensor.values || !tensor.indices || csr != bool(tensor.indptr))
-      wrong_tensor(csr ? "a CSR tensor has values, indices and indptr"
-                       : "a row-sparse tensor has values and indices");
+      wrong_value(csr ? "a CSR tensor has values, indices and indptr"
+                      : "a row-sparse tensor has values and indices");
     const Tensor* parts[] = {&tensor.values, &tensor.indices, &tensor.indptr};
     for (const Tensor* part : parts) {
       if (!*part) continue;
-      if (!part->is_contiguous()) wrong_tensor("the parts of a sparse tensor have to be contiguous");
+      if (!part->is_contiguous()) wrong_value("the parts of a sparse tensor have to be contiguous");
       if (part != parts[0] && (part->ndim() != 1 || part->dtype() != tarsia::dtype<int64_t>()))
-        wrong_tensor("indices and indptr of a sparse tensor are one-dimensional, of int64");
+        wrong_value("indices and indptr of a sparse tensor are one-dimensional, of int64");
     }
     const int64_t n = tensor.indices.numel();
     bool fits = tensor.values.ndim() > 0 && tensor.values.size(0) == n;
@@ -145,8 +145,8 @@ class AnyViews {
     for (int i = 1; fits && !csr && i < tensor.values.ndim(); ++i)
       fits = tensor.values.size(i) == tensor.shape[static_cast<size_t>(i)];
     if (!fits)
-      wrong_tensor(csr ? "a CSR tensor has two dimensions, as many values as indices, and rows + 1 indptr"
-                       : "the values of a row-sparse tensor have its shape, but for as many rows as indices");
+      wrong_value(csr ? "a CSR tensor has two dimensions, as many values as indices, and rows + 1 indptr"
+                      : "the values of a row-sparse tensor have its shape, but for as many rows as indices");
     tarsia_sparse& sparse = m_sparse.emplace_back();
     sparse.whole = *tensor.values.get();
     sparse.whole.data = nullptr;

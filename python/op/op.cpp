@@ -10,6 +10,7 @@
 #include "python/core/describe.h"
 #include "python/core/errors.h"
 #include "python/core/pickling.h"
+#include "python/core/waiting.h"
 #include "python/op/bound_op.h"
 #include "python/op/named_inputs.h"
 #include "python/op/op_infer.h"
@@ -525,10 +526,11 @@ bool wait_for_compiles() {
   return answer.get() == Py_True;
 }
 
-/// Registers the op of a routine of <tarsia/math.h>, if the name is one of those. False with an error set.
-bool load_routine(const char* name) {
-  const Ref module(PyImport_ImportModule("tarsia._math"));
-  return module && Ref(PyObject_CallMethod(module.get(), "load", "s", name));
+/// Looks the op up, and compiles it if it is one of Tarsia's own. Ctrl-C ends that.
+int32_t load_op(const char* name, tarsia_op_handle** op) {
+  Wait wait(name);
+  const Unlocked unlocked(true);
+  return tarsia_op_load(name, &Wait::interrupted, &wait, op);
 }
 
 }  // namespace
@@ -562,9 +564,11 @@ PyObject* find_op(const char* name) {
     code = tarsia_op_find(name, &handle);
   }
   if (code) {
-    if (!load_routine(name)) return nullptr;
-    generation = tarsia_op_generation();
-    code = tarsia_op_find(name, &handle);
+    code = load_op(name, &handle);  // the generation before it is an old one: the op is looked up once more
+    if (raise_interruption()) {
+      tarsia_op_release(handle);
+      return nullptr;
+    }
   }
   if (code) return raise_last_error();
   OpRef found(handle);

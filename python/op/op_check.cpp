@@ -52,7 +52,7 @@ nb::list check_op(const std::string& name, const std::vector<std::vector<int64_t
   request.flags = gradient ? 0 : TARSIA_CHECK_NO_GRADIENT;
   request.seed = seed;
   tarsia_op_handle* op = nullptr;
-  if (tarsia_op_find(name.c_str(), &op)) raise();
+  if (tarsia_op_load(name.c_str(), nullptr, nullptr, &op)) raise();
   tarsia_check_result* results = nullptr;
   uint64_t n = 0;
   int32_t code;

@@ -79,16 +79,12 @@ OpRegistry::Change OpRegistry::change_by(const Ref<Library>& library) const {
   }
   for (const tarsia_op* op : library->ops()) {
     if (!is_extension(*op)) continue;
-    const Ref<OpEntry> base = known(op->name);
-    if (!base) {
-      std::string text = "there is no such op";
-      try {
-        find(op->name);
-      } catch (const NotFound& e) {
-        text = e.what();
-      }
+    Ref<OpEntry> base = known(op->name);
+    try {
+      if (!base) base = find(op->name);  // the provider may have it; then the registry has changed
+    } catch (const Error& e) {
       throw LoadError(library->name() + ": TARSIA_IMPLEMENTATION of op '" + op->name + "'" + located(*op) +
-                      ": " + text);
+                      ": " + e.what());
     }
     change.added.push_back({op->name, signature_of(base->declared()), {op, library}});
     Ref<OpEntry> entry = Ref<OpEntry>::adopt(
@@ -166,9 +162,26 @@ void OpRegistry::remove(const Library& library) {
   if (!removed.empty()) m_generation.fetch_add(1, std::memory_order_release);
 }
 
-Ref<OpEntry> OpRegistry::find(std::string_view name) const {
+Ref<OpEntry> OpRegistry::found_or_null(std::string_view name) const {
   std::lock_guard lock(m_mutex);
-  if (auto it = m_ops.find(name); it != m_ops.end()) return it->second;
+  const auto it = m_ops.find(name);
+  return it == m_ops.end() ? Ref<OpEntry>() : it->second;
+}
+
+Ref<OpEntry> OpRegistry::find_registered(std::string_view name) const {
+  if (Ref<OpEntry> found = found_or_null(name)) return found;
+  throw_not_found(name);
+}
+
+Ref<OpEntry> OpRegistry::find(std::string_view name) const {
+  if (Ref<OpEntry> found = found_or_null(name)) return found;
+  const Provider provide = m_provider.load(std::memory_order_acquire);
+  if (provide && provide(name)) return find_registered(name);
+  throw_not_found(name);
+}
+
+void OpRegistry::throw_not_found(std::string_view name) const {
+  std::lock_guard lock(m_mutex);
   std::string text = "there is no op '" + std::string(name) + "'";
   if (m_ops.empty()) {
     text += ": load a library that registers it first";

@@ -37,8 +37,17 @@ class OpRegistry {
   /// Removes the library's ops that are still registered, and the implementations that it added to others.
   void remove(const Library& library);
 
-  /// Throws NotFound, with similar names.
+  /// The op of that name. For one that is not registered, the provider is asked. Throws NotFound, with
+  /// similar names, and what the provider throws.
   Ref<OpEntry> find(std::string_view name) const;
+  /// The same without the provider.
+  Ref<OpEntry> find_registered(std::string_view name) const;
+
+  /// Registers the op of a name and returns true, or returns false if it knows none.
+  using Provider = bool (*)(std::string_view name);
+  /// Sets who is asked for ops that are not registered. It is called without locks, by several threads at
+  /// once.
+  void provide_by(Provider provider) { m_provider.store(provider, std::memory_order_release); }
 
   /// Sorted.
   std::vector<std::string> names() const;
@@ -58,6 +67,8 @@ class OpRegistry {
     std::vector<Added> added;  ///< all of them, afterwards
     std::vector<std::string> warnings;
   };
+  Ref<OpEntry> found_or_null(std::string_view name) const;
+  [[noreturn]] void throw_not_found(std::string_view name) const;
   Change change_by(const Ref<Library>& library) const;
   /// The extensions of an op, the oldest first.
   static std::vector<Extension> extensions_of(const std::vector<Added>& added, std::string_view op);
@@ -66,6 +77,7 @@ class OpRegistry {
   std::map<std::string, Ref<OpEntry>, std::less<>> m_ops;
   std::vector<Added> m_added;  ///< also to ops that are not there just now
   std::atomic<std::uint64_t> m_generation{1};
+  std::atomic<Provider> m_provider{nullptr};
 };
 
 }  // namespace tarsia::registry

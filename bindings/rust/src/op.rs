@@ -131,13 +131,14 @@ unsafe impl Send for Op {}
 unsafe impl Sync for Op {}
 
 impl Op {
-    /// Looks up an op by its name. Error: [`ErrorKind::NotFound`].
+    /// Looks up an op by its name. If no op has the name of one of `<tarsia/math/ops.h>`, that is compiled and
+    /// registered. Errors: [`ErrorKind::NotFound`], those of [`load_inline`](crate::load_inline).
     pub fn find(name: &str) -> Result<Op> {
         let api = api()?;
         let name = c_string(name, "the op's name")?;
         let mut op = ptr::null_mut();
         // SAFETY: the name is a C string.
-        api.check(unsafe { (api.tarsia_op_find)(name.as_ptr(), &mut op) })?;
+        api.check(unsafe { (api.tarsia_op_load)(name.as_ptr(), None, ptr::null_mut(), &mut op) })?;
         let op =
             NonNull::new(op).ok_or_else(|| Error::new(ErrorKind::NotFound, "call", "there is no such op"))?;
         Ok(Op { op, api })

@@ -246,4 +246,5 @@ fn too_many_dimensions_are_told() {
     let error = Op::find("rust_dimensions").unwrap().bind((&x,), Attributes::new()).unwrap_err();
     assert!(error.to_string().contains("40 dimensions, and may have 32"), "{}", error);
     assert_eq!(Op::find("rust_nothing").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(Op::find("logical_xor").unwrap().name(), "logical_xor"); // Tarsia's own, compiled on demand
 }

@@ -1,9 +1,11 @@
 """<tarsia/math.h> in sources, for CPUs and GPUs, and as ops that are compiled when they are asked for."""
 
+import os
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import tarsia
 
@@ -60,3 +62,55 @@ except tarsia.NotFound as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "no such op" in done.stdout
+
+
+@pytest.mark.parametrize("code", [
+    # A graph that was written elsewhere.
+    """
+text = '''{"format": "tarsia-graph", "version": 1, "outputs": [{"name": "y", "value": "y"}], "nodes": [
+    {"name": "x", "kind": "input", "shape": null, "dtype": null, "storage": "dense"},
+    {"name": "y", "kind": "op", "op": "square", "inputs": ["x"], "attributes": {}}]}'''
+assert tarsia.Graph.from_json(text)(x=x).tolist() == [0, 1, 4]
+""",
+    # An op that binds another.
+    """
+tarsia.load_inline('''
+#include <tarsia/op.h>
+static void outer(tarsia::Context& c) { tarsia::InnerOp("square", {c.input(0)})({c.input(0)}, {c.output(0)}); }
+TARSIA_OP(outer).input("x").output("y").forward("cpu", outer);
+''')
+assert tarsia.ops.outer(x).tolist() == [0, 1, 4]
+""",
+    # An implementation of one.
+    """
+tarsia.load_inline('''
+#include <tarsia/op.h>
+static void constant(tarsia::Context& c) { for (int i = 0; i < 3; ++i) c.output(0).data<double>()[i] = 7; }
+TARSIA_IMPLEMENTATION(square).forward("cpu", constant).named("mine").priority(1);
+''')
+assert tarsia.ops.square(x).tolist() == [7, 7, 7]
+""",
+    # The checks of an op.
+    """
+from tarsia.testing import check
+check("square")
+""",
+], ids=["json", "inner", "implementation", "check"])
+def test_whoever_names_an_op_gets_it_compiled(code):
+    code = f"import numpy as np, tarsia\nx = np.arange(3.0)\nassert 'square' not in tarsia.ops\n{code}\nassert 'square' in tarsia.ops"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_where_nothing_may_be_compiled_the_error_names_the_op(tmp_path):
+    code = """
+import tarsia
+with tarsia.no_compile():
+    try:
+        tarsia.op("hypot")
+    except tarsia.CompileForbidden as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "TARSIA_CACHE_DIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert "tarsia_math_hypot" in done.stdout

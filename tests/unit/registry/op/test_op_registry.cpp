@@ -96,6 +96,28 @@ TEST(OpRegistry, unknown_names_suggest_the_nearest) {
               HasSubstr("load a library that registers it"));
 }
 
+TEST(OpRegistry, an_op_that_is_not_registered_is_asked_of_the_provider) {
+  OpRegistry& registry = OpRegistry::instance();
+  static std::vector<std::string> s_asked;
+  s_asked.clear();
+  registry.provide_by(+[](std::string_view name) {
+    s_asked.emplace_back(name);
+    if (name == "test_relu") load("ops").detach();
+    return name == "test_relu" || name == "test_promised";
+  });
+  EXPECT_THAT(error_of([&] { registry.find_registered("test_relu"); }), HasSubstr("no op 'test_relu'"));
+  EXPECT_THAT(s_asked, testing::IsEmpty());
+  const Library* library = &registry.find("test_relu")->library();
+  EXPECT_EQ(&registry.find("test_relu")->library(), library);
+  EXPECT_THAT(s_asked, testing::ElementsAre("test_relu"));  // once: then it was there
+  EXPECT_THAT(error_of([&] { registry.find("test_unknown"); }), HasSubstr("no op 'test_unknown'"));
+  EXPECT_THAT(error_of([&] { registry.find("test_promised"); }), HasSubstr("no op 'test_promised'"));
+  registry.provide_by(nullptr);
+  EXPECT_THAT(error_of([&] { registry.find("test_promised"); }), HasSubstr("no op 'test_promised'"));
+  EXPECT_EQ(s_asked.size(), 3u);
+  registry.remove(*library);
+}
+
 struct Bad {
   const char* module;
   const char* text;

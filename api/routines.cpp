@@ -1,0 +1,51 @@
+// The ops of <tarsia/math/ops.h>: each is compiled, and registered, when it is first looked up.
+#include <tarsia/c_api.h>
+#include <tarsia/math/op_names.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "api/handles.h"
+#include "api/load.h"
+#include "base/interrupt.h"
+#include "registry/host_table.h"
+#include "registry/op/op_registry.h"
+#include "registry/resources/last_error.h"
+
+using namespace tarsia;
+using registry::OpRegistry;
+
+namespace {
+
+#define TARSIA_NAME(name) #name,
+constexpr std::string_view k_routines[] = {TARSIA_DETAIL_MATH_OPS(TARSIA_NAME)};
+#undef TARSIA_NAME
+
+/// A provider of the registry.
+bool provide_routine(std::string_view name) {
+  if (std::ranges::find(k_routines, name) == std::end(k_routines)) return false;
+  const std::string op(name);
+  const std::string text = "#include <tarsia/math/ops.h>\nTARSIA_MATH_OP(" + op + ");\n";
+  const std::string file_name =
+      "tarsia_math_" + op + (registry::host_table()->device_count() > 0 ? ".cu" : ".cc");
+  tarsia_file file{};
+  file.name = file_name.c_str();
+  file.text = text.data();
+  file.bytes = text.size();
+  api::load_inline(&file, 1, nullptr).detach();  // stays for as long as the process
+  return true;
+}
+
+[[maybe_unused]] const bool k_routines_are_provided =
+    (OpRegistry::instance().provide_by(&provide_routine), true);
+
+}  // namespace
+
+int32_t tarsia_op_load(const char* name, int32_t (*interrupted)(void* context), void* context,
+                       tarsia_op_handle** op) {
+  return registry::guarded([&] {
+    const InterruptScope scope(api::interrupt_check(interrupted, context));
+    *op = api::to_c(OpRegistry::instance().find(name).detach());
+  });
+}
