@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "api/cache_prometheus.h"
-#include "api/cache_report.h"
+#include "api/cache/cache_prometheus.h"
+#include "api/cache/cache_report.h"
 #include "api/source.h"
 #include "api/text.h"
 #include "base/error.h"

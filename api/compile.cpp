@@ -12,7 +12,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "api/cache_report.h"
+#include "api/cache/cache_report.h"
 #include "api/handles.h"
 #include "api/load.h"
 #include "api/options.h"

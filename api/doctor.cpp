@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "api/cache_dir.h"
+#include "api/cache/cache_dir.h"
 #include "api/text.h"
 #include "base/cuda/cuda_driver.h"
 #include "base/cuda/cuda_parts.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/cache_dir.h"
-#include "api/cache_prometheus.h"
+#include "api/cache/cache_dir.h"
+#include "api/cache/cache_prometheus.h"
 #include "base/error.h"
 #include "jit/service/service.h"
 #include "pipeline/pipeline.h"

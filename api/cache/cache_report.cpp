@@ -1,5 +1,5 @@
 // Writes reports of the cache.
-#include "api/cache_report.h"
+#include "api/cache/cache_report.h"
 
 namespace tarsia::api {
 namespace {

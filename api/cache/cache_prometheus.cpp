@@ -1,5 +1,5 @@
 // The cache's figures as Prometheus's text. The names of its metrics are here alone.
-#include "api/cache_prometheus.h"
+#include "api/cache/cache_prometheus.h"
 
 #include <string_view>
 
