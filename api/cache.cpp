@@ -7,6 +7,7 @@
 
 #include "api/cache/cache_prometheus.h"
 #include "api/cache/cache_report.h"
+#include "api/json_text.h"
 #include "api/source.h"
 #include "api/text.h"
 #include "base/error.h"
@@ -24,10 +25,6 @@ using pipeline::Pipeline;
 using registry::guarded;
 
 namespace {
-
-char* give(const nlohmann::json& json) {
-  return api::give_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
 
 /// The store of the folder that the environment names.
 cache::DiskStore& usable_store() {
@@ -95,7 +92,7 @@ int32_t tarsia_cache_stats(char** json) {
     report["bytes"] = totals.all.bytes;
     report["max_bytes"] = store.max_bytes();
     report["kinds"] = std::move(kinds);
-    *json = give(report);
+    *json = api::give_json(report);
   });
 }
 
@@ -114,7 +111,7 @@ int32_t tarsia_cache_list(char** json) {
     nlohmann::json list = nlohmann::json::array();
     for (const pipeline::StoredEntry& entry : pipeline::list_entries(usable_store()))
       list.push_back(api::to_json(entry, false));
-    *json = give(list);
+    *json = api::give_json(list);
   });
 }
 
@@ -132,32 +129,33 @@ int32_t tarsia_cache_show(const char* key, char** json) {
     if (std::find_if(found + 1, entries.end(), is_wanted) != entries.end())
       throw ArgumentError::value_error("several entries' keys begin with '" + std::string(wanted) +
                                        "': give more of its digits");
-    *json = give(api::to_json(*found, true));
+    *json = api::give_json(api::to_json(*found, true));
   });
 }
 
 int32_t tarsia_cache_verify(int32_t remove, char** json) {
-  return guarded([&] { *json = give(api::to_json(pipeline::verify_entries(usable_store(), remove != 0))); });
+  return guarded(
+      [&] { *json = api::give_json(api::to_json(pipeline::verify_entries(usable_store(), remove != 0))); });
 }
 
 int32_t tarsia_cache_prune(uint64_t max_bytes, char** json) {
   return guarded([&] {
     const cache::DiskStore& store = usable_store();
-    *json = give(removed(cache::prune(store.root(), store.size_lock(), max_bytes)));
+    *json = api::give_json(removed(cache::prune(store.root(), store.size_lock(), max_bytes)));
   });
 }
 
 int32_t tarsia_cache_export(const char* path, char** json) {
   return guarded([&] {
     const cache::Packed packed = cache::export_pack(usable_store(), path);
-    *json = give({{"modules", packed.modules}, {"bytes", packed.bytes}});
+    *json = api::give_json({{"modules", packed.modules}, {"bytes", packed.bytes}});
   });
 }
 
 int32_t tarsia_cache_import(const char* path, char** json) {
   return guarded([&] {
     const cache::Packed packed = cache::import_pack(usable_store(), path);
-    *json = give({{"modules", packed.modules}, {"known", packed.known}, {"bytes", packed.bytes}});
+    *json = api::give_json({{"modules", packed.modules}, {"known", packed.known}, {"bytes", packed.bytes}});
   });
 }
 
@@ -168,6 +166,7 @@ int32_t tarsia_cache_keygen(const char* path) {
 int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
                              char** json) {
   return guarded([&] {
-    *json = give(api::to_json(Pipeline::instance().explain(api::to_source(files, n_files, options))));
+    *json =
+        api::give_json(api::to_json(Pipeline::instance().explain(api::to_source(files, n_files, options))));
   });
 }

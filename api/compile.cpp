@@ -14,6 +14,7 @@
 
 #include "api/cache/cache_report.h"
 #include "api/handles.h"
+#include "api/json_text.h"
 #include "api/load.h"
 #include "api/options.h"
 #include "api/source.h"
@@ -232,6 +233,6 @@ int32_t tarsia_stats(char** text) {
                                    {"tensors", conversions.tensors.load(std::memory_order_relaxed)}}},
                                  {"last_compile", t_last_compile},
                                  {"last_warnings", warnings}};
-    *text = api::give_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    *text = api::give_json(json);
   });
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/handles.h"
+#include "api/json_text.h"
 #include "api/text.h"
 #include "base/error.h"
 #include "graph/captured.h"
@@ -24,10 +25,10 @@ using registry::guarded;
 
 namespace {
 
-Graph* from_c(tarsia_graph* given) {
+Graph* graph_of(tarsia_graph* given) {
   return reinterpret_cast<Graph*>(given);
 }
-const Graph* from_c(const tarsia_graph* given) {
+const Graph* graph_of(const tarsia_graph* given) {
   return reinterpret_cast<const Graph*>(given);
 }
 
@@ -50,13 +51,13 @@ int32_t tarsia_graph_create(tarsia_graph** made) {
 }
 
 void tarsia_graph_free(tarsia_graph* given) {
-  delete from_c(given);
+  delete graph_of(given);
 }
 
 int32_t tarsia_graph_input(tarsia_graph* given, const char* name, const tarsia_meta* known,
                            tarsia_graph_value* value) {
   return guarded([&] {
-    *value = from_c(given)->add_input(text_or_none(name), known ? *known : registry::unknown_meta());
+    *value = graph_of(given)->add_input(text_or_none(name), known ? *known : registry::unknown_meta());
   });
 }
 
@@ -66,8 +67,8 @@ int32_t tarsia_graph_tensor(tarsia_graph* given, tarsia_graph_tensor_kind kind, 
     if (kind < TARSIA_GRAPH_CONSTANT || kind > TARSIA_GRAPH_STATE)
       throw ArgumentError::value_error("a tensor of a graph is a constant, a parameter or a state");
     registry::retain(tensor);
-    *value = from_c(given)->add_tensor(static_cast<graph::NodeKind>(kind), text_or_none(name),
-                                       graph::StorageRef::adopt(tensor));
+    *value = graph_of(given)->add_tensor(static_cast<graph::NodeKind>(kind), text_or_none(name),
+                                         graph::StorageRef::adopt(tensor));
   });
 }
 
@@ -81,7 +82,7 @@ int32_t tarsia_graph_add(tarsia_graph* given, const tarsia_graph_node* node, tar
     for (uint32_t i = 0; i < node->n_attributes; ++i)
       op.attributes.push_back({node->attribute_names[i], graph::AttributeValue(node->attributes[i])});
     if (node->has_device) op.device = node->device;
-    Graph& to = *from_c(given);
+    Graph& to = *graph_of(given);
     const graph::Node& made = to.node(to.add_op(std::move(op)));
     const auto found = registry::OpRegistry::instance().find(made.op);
     const uint32_t room = *n_outputs;
@@ -96,19 +97,19 @@ int32_t tarsia_graph_add(tarsia_graph* given, const tarsia_graph_node* node, tar
 }
 
 int32_t tarsia_graph_output(tarsia_graph* given, tarsia_graph_value value, const char* name) {
-  return guarded([&] { from_c(given)->add_output(value, text_or_none(name)); });
+  return guarded([&] { graph_of(given)->add_output(value, text_or_none(name)); });
 }
 
 int32_t tarsia_graph_gradient(tarsia_graph* given, tarsia_graph_value loss, tarsia_graph_value seed,
                               const tarsia_graph_value* wrt, uint32_t n, tarsia_graph_value* gradients) {
   return guarded([&] {
     const graph::Seed seeds[] = {{loss, seed}};
-    std::ranges::copy(graph::add_gradient(*from_c(given), seeds, {wrt, n}), gradients);
+    std::ranges::copy(graph::add_gradient(*graph_of(given), seeds, {wrt, n}), gradients);
   });
 }
 
 int32_t tarsia_graph_to_json(const tarsia_graph* given, char** json) {
-  return guarded([&] { *json = give_text(graph::to_json(*from_c(given))); });
+  return guarded([&] { *json = give_text(graph::to_json(*graph_of(given))); });
 }
 
 int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, tarsia_graph** made) {
@@ -118,7 +119,7 @@ int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, tarsia_graph** 
 
 int32_t tarsia_graph_describe(const tarsia_graph* given, char** json) {
   return guarded([&] {
-    const Graph& described = *from_c(given);
+    const Graph& described = *graph_of(given);
     nlohmann::json out;
     out["inputs"] = nlohmann::json::array();
     out["outputs"] = nlohmann::json::array();
@@ -130,7 +131,7 @@ int32_t tarsia_graph_describe(const tarsia_graph* given, char** json) {
     for (const graph::Node& node : described.nodes())
       out["nodes"].push_back(
           {{"name", node.name}, {"op", node.op}, {"inputs", node.inputs}, {"outputs", node.outputs}});
-    *json = give_text(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    *json = give_json(out);
   });
 }
 
@@ -139,7 +140,7 @@ int32_t tarsia_graph_op(const tarsia_graph* given, const char* name, uint32_t fl
   return guarded([&] {
     registry::Ref<registry::Library> owner;
     registry::Ref<registry::OpEntry> made =
-        graph::make_op(*from_c(given),
+        graph::make_op(*graph_of(given),
                        {.is_registered = name != nullptr,
                         .name = text_or_none(name),
                         .is_dynamic = (flags & TARSIA_GRAPH_DYNAMIC) != 0,
@@ -177,10 +178,10 @@ int32_t tarsia_graph_plan_svg(const tarsia_bound_op* bound, char** svg) {
 
 namespace {
 
-graph::CapturedGraph* from_c(tarsia_captured_graph* given) {
+graph::CapturedGraph* graph_of(tarsia_captured_graph* given) {
   return reinterpret_cast<graph::CapturedGraph*>(given);
 }
-const graph::CapturedGraph* from_c(const tarsia_captured_graph* given) {
+const graph::CapturedGraph* graph_of(const tarsia_captured_graph* given) {
   return reinterpret_cast<const graph::CapturedGraph*>(given);
 }
 
@@ -195,19 +196,19 @@ int32_t tarsia_graph_capture(tarsia_op_handle* op, const tarsia_op_request* requ
 }
 
 void tarsia_captured_free(tarsia_captured_graph* captured) {
-  delete from_c(captured);
+  delete graph_of(captured);
 }
 
 tarsia_storage* tarsia_captured_input(const tarsia_captured_graph* captured, uint32_t i) {
-  const auto& inputs = from_c(captured)->inputs();
+  const auto& inputs = graph_of(captured)->inputs();
   return i < inputs.size() ? inputs[i].get() : nullptr;
 }
 
 tarsia_storage* tarsia_captured_output(const tarsia_captured_graph* captured, uint32_t i) {
-  const auto& outputs = from_c(captured)->outputs();
+  const auto& outputs = graph_of(captured)->outputs();
   return i < outputs.size() ? outputs[i].get() : nullptr;
 }
 
 int32_t tarsia_captured_replay(tarsia_captured_graph* captured, void* stream) {
-  return guarded([&] { from_c(captured)->replay(stream); });
+  return guarded([&] { graph_of(captured)->replay(stream); });
 }

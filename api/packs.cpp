@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "api/json_text.h"
 #include "api/source.h"
 #include "api/text.h"
 #include "base/cuda/cuda_driver.h"
@@ -24,10 +25,6 @@ using pipeline::Pipeline;
 using registry::guarded;
 
 namespace {
-
-char* give(const nlohmann::json& json) {
-  return api::give_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
 
 /// 90 of "sm_90a"; 0: it is none.
 int number_of(const std::string& arch) {
@@ -88,10 +85,10 @@ int32_t tarsia_record_end(uint64_t recording, char** json) {
     nlohmann::json left_out = nlohmann::json::array();
     for (const pipeline::LeftOut& one : pack.left_out)
       left_out.push_back({{"name", one.name}, {"why", one.why}});
-    *json = give({{"modules", pack.packed.modules},
-                  {"bytes", pack.packed.bytes},
-                  {"written", pack.is_there},
-                  {"left_out", std::move(left_out)}});
+    *json = api::give_json({{"modules", pack.packed.modules},
+                            {"bytes", pack.packed.bytes},
+                            {"written", pack.is_there},
+                            {"left_out", std::move(left_out)}});
   });
 }
 
@@ -112,9 +109,9 @@ int32_t tarsia_replay(const char* path, const int32_t* devices, uint64_t n_devic
     // Before anything of the pack is used.
     for (const int device : given.value_or(std::vector<int>())) cuda_primary_context(device);
     const cache::Packed packed = pipeline.packs().replay(path);
-    *json = give({{"modules", packed.modules},
-                  {"known", packed.known},
-                  {"bytes", packed.bytes},
-                  {"gpus", api::ready_gpus(pipeline, given)}});
+    *json = api::give_json({{"modules", packed.modules},
+                            {"known", packed.known},
+                            {"bytes", packed.bytes},
+                            {"gpus", api::ready_gpus(pipeline, given)}});
   });
 }

@@ -15,7 +15,7 @@
 namespace tarsia::cache {
 namespace {
 
-constexpr char k_magic[] = "TarsiaEn";
+constexpr char k_entry_magic[] = "TarsiaEn";
 constexpr std::size_t k_checksum_size = 16;
 constexpr std::size_t k_chunk = std::size_t{256} << 10;
 
@@ -50,7 +50,7 @@ ReadStatus status_of(int error) {
 }
 
 std::string footer_head(Kind kind, const Key& key, std::uint64_t payload_size, std::uint64_t meta_size) {
-  std::string footer(k_magic, 8);
+  std::string footer(k_entry_magic, 8);
   footer.reserve(k_footer_size);
   LittleWriter(footer)
       .number(k_entry_version)

@@ -18,7 +18,7 @@
 namespace tarsia::cache {
 namespace {
 
-constexpr std::string_view k_magic = "TarsiaPk";
+constexpr std::string_view k_pack_magic = "TarsiaPk";
 
 std::string_view as_text(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
@@ -91,7 +91,7 @@ bool import_manifest(DiskStore& store, const OpenPack::RequestManifest& packed) 
 }  // namespace
 
 std::string write_pack(const std::vector<PackEntry>& entries) {
-  std::string bytes(k_magic);
+  std::string bytes(k_pack_magic);
   LittleWriter out(bytes);
   out.number(k_pack_version).number(static_cast<std::uint32_t>(entries.size()));
   for (const PackEntry& entry : entries) {
@@ -106,9 +106,9 @@ std::string write_pack(const std::vector<PackEntry>& entries) {
 
 std::vector<PackEntry> read_pack(std::string_view bytes) {
   constexpr std::size_t k_head = 16, k_tail = 4 + sizeof(Digest);
-  if (!bytes.starts_with(k_magic)) refuse("it does not begin as one");
+  if (!bytes.starts_with(k_pack_magic)) refuse("it does not begin as one");
   if (bytes.size() < k_head + k_tail) refuse("it ends too early");
-  LittleReader head(bytes.substr(k_magic.size(), 8));
+  LittleReader head(bytes.substr(k_pack_magic.size(), 8));
   if (const auto version = head.number<std::uint32_t>(); version != k_pack_version)
     refuse("its version is " + std::to_string(version) + ", and this Tarsia reads " +
            std::to_string(k_pack_version));

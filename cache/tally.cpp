@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view k_magic = "TarsiaCt";
+constexpr std::string_view k_tally_magic = "TarsiaCt";
 constexpr std::uint32_t k_version = 1;
 constexpr std::size_t k_checksum = 16;
 constexpr std::size_t k_max_file = 4096;
@@ -34,12 +34,12 @@ constexpr Count time_count(std::size_t range) {
 /// counts.
 Counts parse(std::string_view bytes) {
   Counts counts;
-  if (bytes.size() < k_magic.size() + k_checksum || !bytes.starts_with(k_magic)) return {};
+  if (bytes.size() < k_tally_magic.size() + k_checksum || !bytes.starts_with(k_tally_magic)) return {};
   const std::string_view body = bytes.substr(0, bytes.size() - k_checksum);
   const Digest sum = hash_bytes(body);
   if (bytes.substr(body.size()) != std::string_view(reinterpret_cast<const char*>(sum.data()), k_checksum))
     return {};
-  LittleReader in(body.substr(k_magic.size()));
+  LittleReader in(body.substr(k_tally_magic.size()));
   if (in.number<std::uint32_t>() != k_version) return {};
   const auto n = in.number<std::uint32_t>();
   counts.since = static_cast<std::int64_t>(in.number<std::uint64_t>());
@@ -48,7 +48,7 @@ Counts parse(std::string_view bytes) {
 }
 
 std::string serialise(const Counts& counts) {
-  std::string bytes(k_magic);
+  std::string bytes(k_tally_magic);
   LittleWriter out(bytes);
   out.number(k_version).number(static_cast<std::uint32_t>(k_counts));
   out.number(static_cast<std::uint64_t>(counts.since));

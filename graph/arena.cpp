@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"
@@ -16,9 +17,6 @@ namespace tarsia::graph {
 using registry::is_gpu;
 
 namespace {
-
-constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
-constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
 
 std::atomic<std::uint64_t> s_last_serial{0};
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "graph/graph_op.h"
@@ -15,9 +16,7 @@ namespace tarsia::graph {
 
 namespace {
 
-constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
-constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
-constexpr int k_capture_thread_local = 1;       // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int k_capture_thread_local = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 /// A stream that ends with its scope.
 class OwnStream {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/elements/tensor_math.h"
@@ -18,8 +19,6 @@ namespace tarsia::graph {
 using registry::is_gpu;
 
 namespace {
-
-constexpr unsigned k_stream_non_blocking = 1;  // CU_STREAM_NON_BLOCKING
 
 /// The planned workspace of one step. Gives memory of the call where that does not suffice.
 class Workspace final : public registry::ScratchSource {

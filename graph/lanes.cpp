@@ -11,7 +11,7 @@ namespace tarsia::graph {
 
 namespace {
 
-constexpr std::size_t k_most_steps = 4000;  // buffers are compared with each other
+constexpr std::size_t k_most_steps_in_lanes = 4000;  // buffers are compared with each other
 
 /// Whether two buffers lie in the same bytes.
 bool overlap(const Buffer& a, const Buffer& b) {
@@ -87,7 +87,7 @@ Lanes assign_lanes(const Program& program, const MemoryPlan& plan) {
   lanes.is_waited_for.assign(n, false);
   lanes.first = {0};
   lanes.last = {n ? n - 1 : 0};
-  if (n < 3 || n > k_most_steps) return lanes;
+  if (n < 3 || n > k_most_steps_in_lanes) return lanes;
 
   const std::vector<std::vector<std::uint32_t>> before = dependencies_of(program, plan);
   using Clock = std::array<std::int64_t, k_most_lanes>;

@@ -16,8 +16,6 @@ namespace tarsia::graph {
 
 namespace {
 
-using registry::device_text;
-
 /// A copy of a tensor on a device, done when this returns: calls on any stream may read it.
 StorageRef copy_on(const tarsia_tensor& from, tarsia_device device) {
   StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, device));
@@ -190,8 +188,8 @@ class Lowering {
       throw ArgumentError::value_error(what + "no state: make it one, with g.state(…)");
     if (kind == NodeKind::state && !is_same(m_graph.node_of(input).tensor.tensor().device, step.device))
       throw ArgumentError::value_error(
-          what + "on " + device_text(m_graph.node_of(input).tensor.tensor().device) +
-          ", and the node runs on " + device_text(step.device) + ": put the state there");
+          what + "on " + registry::device_text(m_graph.node_of(input).tensor.tensor().device) +
+          ", and the node runs on " + registry::device_text(step.device) + ": put the state there");
   }
 
   void add_gradient(const Node& node) {
@@ -203,7 +201,7 @@ class Lowering {
     step.device = forward.device.value_or(m_program.device);
     if (!step.bound->has_backward())
       throw Unsupported("graph, node '" + node.name + "': op '" + forward.op + "' has no backward for " +
-                        device_text(step.device));
+                        registry::device_text(step.device));
     m_program.implementations.push_back({node.name, step.bound->implementation_name(TARSIA_BACKWARD)});
     for (const std::string& text : step.bound->conversions(TARSIA_BACKWARD))
       m_program.conversions.push_back({node.name, text});
@@ -275,7 +273,7 @@ class Lowering {
     slot.input = slot.output = k_none;
     slot.held = {};
     const bool moves = !is_same(device, m_program.slots[from].device);
-    const std::string name = slot.name + (!moves ? " (copy" : " (on " + device_text(device));
+    const std::string name = slot.name + (!moves ? " (copy" : " (on " + registry::device_text(device));
     const int n = ++m_copies[name];
     slot.name = name + (n > 1 ? " " + std::to_string(n) + ")" : ")");
     m_program.slots.push_back(std::move(slot));
@@ -310,9 +308,9 @@ class Lowering {
       m_program.slots.push_back(std::move(moved));
     } else {
       there = copied(slot, device, user.name);
-      m_program.conversions.push_back({user.name, "'" + m_graph.value_name(value) +
-                                                      "': " + device_text(m_program.slots[slot].device) +
-                                                      " -> " + device_text(device)});
+      m_program.conversions.push_back({user.name, "'" + m_graph.value_name(value) + "': " +
+                                                      registry::device_text(m_program.slots[slot].device) +
+                                                      " -> " + registry::device_text(device)});
     }
     m_moved.push_back({slot, device, there});
     return there;

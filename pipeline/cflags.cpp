@@ -26,7 +26,7 @@ namespace {
 using Options = jit::CompileOptions;
 using Texts = std::vector<std::string>;
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_flag(const std::string& message) {
   throw ArgumentError::value_error(message);
 }
 
@@ -150,8 +150,9 @@ constexpr NvccFlag k_nvcc[] = {{"expt-relaxed-constexpr", Nvcc::idle},
   std::ranges::replace_if(shown, [](char c) { return c < ' ' || c == 127; }, '?');
   std::string text = "cflags: '" + shown + "' is none of the options that are known here";
   if (flag.starts_with("-m"))
-    refuse(text + "; say which CPU it is for with '-march=', as in '-march=x86-64-v3' or '-march=native'");
-  if (flag.starts_with("-include")) refuse(text + "; write the #include at the beginning of the source");
+    refuse_flag(text +
+                "; say which CPU it is for with '-march=', as in '-march=x86-64-v3' or '-march=native'");
+  if (flag.starts_with("-include")) refuse_flag(text + "; write the #include at the beginning of the source");
   const std::string name = flag.substr(0, flag.find('='));
   detail::NearestWord nearest(flag);
   for (std::string_view known : k_kept) nearest.compare(known);
@@ -161,7 +162,7 @@ constexpr NvccFlag k_nvcc[] = {{"expt-relaxed-constexpr", Nvcc::idle},
   for (std::string_view known : k_with_value)
     if (known.ends_with('=')) nearest.compare(known, name + (name.size() < flag.size() ? "=" : ""));
   text += nearest.found().empty() ? ";" : "; did you mean '" + nearest.found() + "'?";
-  refuse(text + " docs/options.md lists them");
+  refuse_flag(text + " docs/options.md lists them");
 }
 
 template <class List>
@@ -199,15 +200,16 @@ class Reader {
       const std::string& flag = flags[i];
       // "-I", "dir", as in a command line that was split at its blanks.
       if (flag.size() == 2 && (holds(std::array{"-D", "-U", "-I", "-L", "-l"}, flag))) {
-        if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
+        if (i + 1 == flags.size()) refuse_flag("cflags: '" + flag + "' lacks what stands behind it");
         take(flag + flags[++i]);
       } else if (flag == "-isystem" || flag == "-idirafter") {
-        if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
+        if (i + 1 == flags.size()) refuse_flag("cflags: '" + flag + "' lacks what stands behind it");
         take("-I" + flags[++i]);
       } else if (const NvccFlag* known = nvcc_flag(flag)) {
         const std::size_t equals = flag.find('=');
         const bool in_next = known->kind >= Nvcc::idle_value && equals == flag.npos;
-        if (in_next && i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
+        if (in_next && i + 1 == flags.size())
+          refuse_flag("cflags: '" + flag + "' lacks what stands behind it");
         const std::string value = in_next ? flags[++i] : equals == flag.npos ? "" : flag.substr(equals + 1);
         take_nvcc(in_next ? flag + " " + value : flag, *known, value);
       } else {
@@ -222,7 +224,7 @@ class Reader {
     set("march", m_options.march, m_march);
     for (const std::string& name : m_undefined)
       for (const auto& [defined, value] : m_options.defines)
-        if (defined == name) refuse("cflags: '-U" + name + "' contradicts the definition of " + name);
+        if (defined == name) refuse_flag("cflags: '-U" + name + "' contradicts the definition of " + name);
   }
 
  private:
@@ -237,8 +239,8 @@ class Reader {
   void set(std::string_view name, T& option, const Given<T>& given) {
     if (given.flag.empty()) return;
     if (is_given(option) && option != given.value)
-      refuse("cflags: '" + given.flag + "' contradicts the option " + std::string(name) +
-             ": give one of them");
+      refuse_flag("cflags: '" + given.flag + "' contradicts the option " + std::string(name) +
+                  ": give one of them");
     option = given.value;
   }
   static bool is_given(int opt) { return opt != Options().opt; }
@@ -271,7 +273,7 @@ class Reader {
     if (arch.starts_with("compute_"))
       m_options.ptx = true;
     else if (!arch.starts_with("sm_"))
-      refuse("cflags: '" + flag + "' names no architecture, such as sm_90");
+      refuse_flag("cflags: '" + flag + "' names no architecture, such as sm_90");
     else if (!holds(m_options.archs, arch))
       m_options.archs.push_back(arch);
   }
@@ -294,9 +296,9 @@ class Reader {
         int count = 0;
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
         if (error != std::errc() || end != value.data() + value.size())
-          refuse("cflags: '" + flag + "' names no number of registers");
+          refuse_flag("cflags: '" + flag + "' names no number of registers");
         if (m_options.maxrregcount != 0 && m_options.maxrregcount != count)
-          refuse("cflags: '" + flag + "' contradicts the option maxrregcount: give one of them");
+          refuse_flag("cflags: '" + flag + "' contradicts the option maxrregcount: give one of them");
         m_options.maxrregcount = count;
         break;
       }
@@ -310,7 +312,7 @@ class Reader {
             if (codes.starts_with('[') && codes.ends_with(']')) codes = codes.substr(1, codes.size() - 2);
             for (const std::string& one : divided(codes, ',')) take_arch(flag, one);
           } else if (!part.starts_with("arch=")) {
-            refuse("cflags: '" + flag + "' is not of the form arch=compute_90,code=sm_90");
+            refuse_flag("cflags: '" + flag + "' is not of the form arch=compute_90,code=sm_90");
           }
         break;
       case Nvcc::host:
@@ -321,13 +323,14 @@ class Reader {
           if (!holds(std::array{"-v", "--verbose", "-O3", "--warn-on-spills", "-warn-spills",
                                 "--warn-on-local-memory-usage"},
                      one))
-            refuse("cflags: '" + flag +
-                   "': options of ptxas cannot be passed on; those that only report (-v) may stand here");
+            refuse_flag(
+                "cflags: '" + flag +
+                "': options of ptxas cannot be passed on; those that only report (-v) may stand here");
         break;
       case Nvcc::exact:
         if (value != known.value)
-          refuse("cflags: '" + flag + "': it may only be " + std::string(known.value) + " here; " +
-                 std::string(known.why));
+          refuse_flag("cflags: '" + flag + "': it may only be " + std::string(known.value) + " here; " +
+                      std::string(known.why));
         break;
       case Nvcc::idle:
       case Nvcc::idle_value:
@@ -387,21 +390,21 @@ class Reader {
           return earlier.starts_with(one) || earlier.starts_with(other);
         });
     if (flag == "-fno-openmp" && m_options.openmp)
-      refuse("cflags: '-fno-openmp' contradicts the option openmp");
+      refuse_flag("cflags: '-fno-openmp' contradicts the option openmp");
     if (!holds(m_options.cflags, flag)) m_options.cflags.push_back(flag);
   }
 
   void sanitize(const std::string& flag, std::string word) {
     if (word.find(',') != word.npos)
-      refuse("cflags: '" + flag + "' asks for several sanitizers, and a compile has one: give " +
-             sanitizers());
+      refuse_flag("cflags: '" + flag + "' asks for several sanitizers, and a compile has one: give " +
+                  sanitizers());
     if (!holds(sanitizer_words(), word))
-      refuse("cflags: '" + flag + "' is unknown: it may be " + sanitizers());
+      refuse_flag("cflags: '" + flag + "' is unknown: it may be " + sanitizers());
     if (!m_sanitizer.empty() && m_sanitizer != flag)
-      refuse("cflags: '" + m_sanitizer + "' and '" + flag +
-             "' ask for two sanitizers, and a compile has one: give one of them");
+      refuse_flag("cflags: '" + m_sanitizer + "' and '" + flag +
+                  "' ask for two sanitizers, and a compile has one: give one of them");
     if (m_options.debug && m_options.debug != Mode(true) && m_options.debug != Mode(word))
-      refuse("cflags: '" + flag + "' contradicts the option debug: give one of them");
+      refuse_flag("cflags: '" + flag + "' contradicts the option debug: give one of them");
     m_options.debug = std::move(word);
     m_sanitizer = flag;
   }
@@ -425,7 +428,8 @@ class Reader {
     if (equals != std::string::npos) value = text.substr(equals + 1);
     for (const auto& [known, earlier] : m_options.defines)
       if (known == name) {
-        if (earlier != value) refuse("cflags: '" + flag + "' contradicts an earlier definition of " + name);
+        if (earlier != value)
+          refuse_flag("cflags: '" + flag + "' contradicts an earlier definition of " + name);
         return;
       }
     std::erase(m_undefined, name);
@@ -436,7 +440,7 @@ class Reader {
     const bool good = std::ranges::all_of(name, [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     });
-    if (!good) refuse("cflags: '" + flag + "' names no macro");
+    if (!good) refuse_flag("cflags: '" + flag + "' names no macro");
     m_undefined.push_back(name);
     if (!holds(m_options.cflags, flag)) m_options.cflags.push_back(flag);
   }
@@ -469,18 +473,19 @@ void take_environment(Options& options) {
   const char* const lineinfo = std::getenv("TARSIA_LINEINFO");
   if (lineinfo && *lineinfo) {
     if (std::string_view(lineinfo) != "1" && std::string_view(lineinfo) != "0")
-      refuse("the environment's TARSIA_LINEINFO is '" + std::string(lineinfo) + "': it may be '1' or '0'");
+      refuse_flag("the environment's TARSIA_LINEINFO is '" + std::string(lineinfo) +
+                  "': it may be '1' or '0'");
     options.lineinfo |= *lineinfo == '1';
   } else {
     options.lineinfo |= has_profiler();  // which shows the lines of kernels that have some
   }
   const bool leveled = options.opt != Options().opt;
   if (options.dev && leveled)
-    refuse("dev and opt=" + std::to_string(options.opt) + " contradict each other: give one of them");
+    refuse_flag("dev and opt=" + std::to_string(options.opt) + " contradict each other: give one of them");
   const char* const wanted = std::getenv("TARSIA_OPT");
   if (!wanted || !*wanted) return;
   if (std::string_view(wanted) != "fast")
-    refuse("the environment's TARSIA_OPT is '" + std::string(wanted) + "': it may be 'fast'");
+    refuse_flag("the environment's TARSIA_OPT is '" + std::string(wanted) + "': it may be 'fast'");
   if (!leveled) options.dev = true;
 }
 

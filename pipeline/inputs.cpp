@@ -8,7 +8,7 @@
 namespace tarsia::pipeline {
 namespace {
 
-constexpr std::uint32_t k_version = 1;
+constexpr std::uint32_t k_inputs_version = 1;
 constexpr std::uint32_t k_not_kept = 1, k_cuda = 2;
 constexpr std::string_view k_file = "file ";
 
@@ -17,7 +17,7 @@ constexpr std::string_view k_file = "file ";
 std::string Inputs::serialise() const {
   std::string bytes;
   LittleWriter out(bytes);
-  out.number(k_version).number((kept ? 0 : k_not_kept) | (cuda ? k_cuda : 0));
+  out.number(k_inputs_version).number((kept ? 0 : k_not_kept) | (cuda ? k_cuda : 0));
   out.number(static_cast<std::uint64_t>(made)).text(library);
   out.number(static_cast<std::uint32_t>(archs.size()));
   for (const std::string& arch : archs) out.text(arch);
@@ -29,7 +29,7 @@ std::string Inputs::serialise() const {
 std::optional<Inputs> Inputs::parse(std::string_view bytes) {
   LittleReader in(bytes);
   Inputs found;
-  if (in.number<std::uint32_t>() != k_version) return std::nullopt;
+  if (in.number<std::uint32_t>() != k_inputs_version) return std::nullopt;
   const auto flags = in.number<std::uint32_t>();
   found.kept = (flags & k_not_kept) == 0;
   found.cuda = (flags & k_cuda) != 0;
@@ -51,7 +51,7 @@ std::optional<Inputs> Inputs::parse(std::string_view bytes) {
 
 bool Inputs::is_of_this_version(std::string_view bytes) {
   LittleReader in(bytes);
-  return in.number<std::uint32_t>() == k_version && in.good();
+  return in.number<std::uint32_t>() == k_inputs_version && in.good();
 }
 
 const Input* Inputs::find(std::string_view name) const {

@@ -11,14 +11,14 @@
 namespace tarsia::pipeline {
 namespace {
 
-constexpr std::uint32_t k_version = 1;
+constexpr std::uint32_t k_meta_version = 1;
 
 }  // namespace
 
 std::string encode_meta(const std::vector<Diagnostic>& warnings) {
   std::string bytes;
   LittleWriter out(bytes);
-  out.number(k_version).number(static_cast<std::uint32_t>(warnings.size()));
+  out.number(k_meta_version).number(static_cast<std::uint32_t>(warnings.size()));
   for (const Diagnostic& warning : warnings) {
     out.text(warning.file)
         .number(static_cast<std::uint32_t>(warning.line))
@@ -32,7 +32,7 @@ std::string encode_meta(const std::vector<Diagnostic>& warnings) {
 std::vector<Diagnostic> decode_meta(std::string_view meta) {
   LittleReader in(meta);
   std::vector<Diagnostic> warnings;
-  if (in.number<std::uint32_t>() != k_version) return {};
+  if (in.number<std::uint32_t>() != k_meta_version) return {};
   const auto count = in.number<std::uint32_t>();
   for (std::uint32_t i = 0; i < count; ++i) {
     Diagnostic warning;

@@ -76,9 +76,9 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
   else if (request.options.march == k_native_cpu)
     request.host_cpu = cpu_identity();
 
-  const Kind kind = kind_of(source.files, source.headers);
-  request.cuda = kind == Kind::cuda;
-  if (kind != Kind::host) {
+  const SourceKind kind = kind_of(source.files, source.headers);
+  request.cuda = kind == SourceKind::cuda;
+  if (kind != SourceKind::host) {
     const std::shared_ptr<const CudaFindings> findings = cuda_findings();
     if (request.cuda && !findings->missing.empty()) {
       if (!lacks) throw NotFound("the source holds CUDA, and this machine lacks " + findings->missing);

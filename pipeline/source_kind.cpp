@@ -230,18 +230,18 @@ bool mentions_cuda(std::string_view text) {
   return Scanner(text, Scanner::For::cuda).finds();
 }
 
-Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers) {
+SourceKind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers) {
   const bool in_headers = std::any_of(headers.begin(), headers.end(), [](const jit::SourceFile& header) {
     return mentions_cuda(header.text);
   });
-  Kind kind = in_headers ? Kind::host_with_cuda : Kind::host;
+  SourceKind kind = in_headers ? SourceKind::host_with_cuda : SourceKind::host;
   for (const jit::SourceFile& file : files) {
     const Suffix suffix = suffix_of(file.name);
-    if (suffix == Suffix::cuda) return Kind::cuda;
+    if (suffix == Suffix::cuda) return SourceKind::cuda;
     const bool mentioned = mentions_cuda(file.text);
-    if (suffix == Suffix::none && (mentioned || in_headers)) return Kind::cuda;
-    if (mentioned && includes_thc(file.text)) return Kind::cuda;
-    if (mentioned) kind = Kind::host_with_cuda;
+    if (suffix == Suffix::none && (mentioned || in_headers)) return SourceKind::cuda;
+    if (mentioned && includes_thc(file.text)) return SourceKind::cuda;
+    if (mentioned) kind = SourceKind::host_with_cuda;
   }
   return kind;
 }

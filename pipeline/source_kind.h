@@ -12,7 +12,7 @@ namespace tarsia::pipeline {
 /// a guess: it does not see what macros of headers on disk hide.
 bool mentions_cuda(std::string_view text);
 
-enum class Kind {
+enum class SourceKind {
   host,            ///< no CUDA
   host_with_cuda,  ///< host code that uses CUDA's API
   cuda,
@@ -20,6 +20,6 @@ enum class Kind {
 
 /// The kind of a source. A file's suffix decides if it can (.cu is CUDA; .c, .cc, .cpp, .cxx are not).
 /// Otherwise the words of the file and the virtual headers decide.
-Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers);
+SourceKind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers);
 
 }  // namespace tarsia::pipeline

@@ -413,7 +413,7 @@ pipeline::Source compose(const CellTexts& earlier, const CellText& cell, const j
   // the files that it was given.
   source.headers.push_back({cell.name(), cell.code()});
   source.files.push_back({k_main_name, main});
-  if (pipeline::kind_of(source.files, source.headers) == pipeline::Kind::host && !merged.empty())
+  if (pipeline::kind_of(source.files, source.headers) == pipeline::SourceKind::host && !merged.empty())
     source.headers = {{k_earlier_name, std::move(merged)}, {cell.name(), cell.code()}};
   for (const jit::SourceFile& header : source.headers)
     main += before[header.name] + "#include \"" + header.name + "\"\n";

@@ -15,7 +15,7 @@
 namespace tarsia::session {
 
 namespace {
-constexpr std::uint64_t k_most = std::uint64_t{16} << 20;
+constexpr std::uint64_t k_most_output = std::uint64_t{16} << 20;
 }
 
 OutputCapture::OutputCapture() {
@@ -43,7 +43,7 @@ std::string OutputCapture::finish() {
   struct stat status{};
   if (::fstat(m_file.get(), &status) != 0)
     throw Error(errno_message("standard output cannot be read back", errno));
-  std::string text(std::min(std::uint64_t(status.st_size), k_most), '\0');
+  std::string text(std::min(std::uint64_t(status.st_size), k_most_output), '\0');
   std::size_t n = 0;
   while (n < text.size()) {
     const ssize_t read = ::pread(m_file.get(), text.data() + n, text.size() - n, off_t(n));

@@ -12,7 +12,7 @@
 namespace tarsia::cache {
 namespace {
 
-constexpr std::string_view k_magic = "TarsiaBr";
+constexpr std::string_view k_breaker_magic = "TarsiaBr";
 constexpr std::size_t k_size = 8 + 16 + 8 + 8;
 constexpr std::uint64_t k_fresh = 100'000'000;  // ns
 
@@ -47,9 +47,9 @@ void Breaker::read() {
   struct stat status;
   std::string bytes;
   if (m_file.empty() || open_regular(m_file, fd, status) != 0 || read_all(fd.get(), bytes, k_size) != 0 ||
-      bytes.size() != k_size || !bytes.starts_with(k_magic))
+      bytes.size() != k_size || !bytes.starts_with(k_breaker_magic))
     return;
-  LittleReader in(std::string_view(bytes).substr(k_magic.size()));
+  LittleReader in(std::string_view(bytes).substr(k_breaker_magic.size()));
   if (in.raw<16>() != boot()) return;
   m_failures = in.number<std::uint64_t>();
   const auto until = in.number<std::uint64_t>();
@@ -60,7 +60,7 @@ void Breaker::read() {
 
 void Breaker::write() const {
   if (m_file.empty()) return;
-  std::string bytes(k_magic);
+  std::string bytes(k_breaker_magic);
   LittleWriter(bytes).raw(boot()).number(m_failures.load()).number(m_until.load());
   const std::string_view piece = bytes;
   if (publish(m_file, {&piece, 1}) == ENOENT && make_directories(m_file.substr(0, m_file.rfind('/'))) == 0)

@@ -13,7 +13,7 @@
 namespace tarsia::cache {
 namespace {
 
-constexpr std::string_view k_magic = "TarsiaSe";
+constexpr std::string_view k_envelope_magic = "TarsiaSe";
 constexpr std::string_view k_domain("tarsia envelope 1\0", 18);
 constexpr std::size_t k_head = 8 + 4 + 4 + 32 + 8 + 4 + 8 + 8;
 // Modules are compressed behind the caller's back, and once; they are unpacked by everybody.
@@ -31,7 +31,7 @@ std::string seal(Kind kind, const Key& key, std::string_view payload, std::strin
   compressed.resize(n);
   std::string bytes(k_domain);
   bytes.reserve(bytes.size() + k_head + meta.size() + n + sizeof(Signature));
-  bytes += k_magic;
+  bytes += k_envelope_magic;
   LittleWriter(bytes)
       .number(k_envelope_version)
       .number(static_cast<std::uint32_t>(kind))
@@ -69,9 +69,9 @@ const char* text_of(Sealed state) {
 Sealed unseal(std::string_view envelope, Kind kind, const Key& key, const Trust& trust, bool allow_unsigned,
               Entry& entry, KeyId& signer) {
   if (envelope.size() < k_head + sizeof(Signature) || envelope.size() > k_max_envelope ||
-      !envelope.starts_with(k_magic))
+      !envelope.starts_with(k_envelope_magic))
     return Sealed::malformed;
-  LittleReader in(envelope.substr(k_magic.size(), k_head - k_magic.size()));
+  LittleReader in(envelope.substr(k_envelope_magic.size(), k_head - k_envelope_magic.size()));
   const auto version = in.number<std::uint32_t>();
   const auto its_kind = in.number<std::uint32_t>();
   const Key its_key = in.raw<sizeof(Key)>();

@@ -20,7 +20,7 @@ constexpr std::string_view k_public_head = "tarsia public key 1: ";
 constexpr std::string_view k_revoked_head = "revoked: ";
 constexpr std::uint64_t k_largest_file = 1 << 20;
 
-bool unhex(std::string_view digits, std::array<unsigned char, 32>& bytes) {
+bool read_hex(std::string_view digits, std::array<unsigned char, 32>& bytes) {
   std::size_t n = 0;
   const char* end = nullptr;
   return digits.size() == 2 * bytes.size() &&
@@ -79,7 +79,7 @@ SigningKey SigningKey::read(const std::string& path) {
   std::string_view line = text;
   line = without_end(line.substr(0, line.find('\n')));
   std::array<unsigned char, 32> seed;
-  const bool good = line.starts_with(k_secret_head) && unhex(line.substr(k_secret_head.size()), seed);
+  const bool good = line.starts_with(k_secret_head) && read_hex(line.substr(k_secret_head.size()), seed);
   sodium_memzero(text.data(), text.size());
   if (!good)
     throw ArgumentError::value_error("TARSIA_SIGN_KEY: " + path +
@@ -107,9 +107,9 @@ Trust Trust::read(const std::vector<std::string>& paths) {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (line.empty() || line.front() == '#') continue;
       PublicKey key;
-      if (line.starts_with(k_public_head) && unhex(line.substr(k_public_head.size()), key)) {
+      if (line.starts_with(k_public_head) && read_hex(line.substr(k_public_head.size()), key)) {
         trust.add(key);
-      } else if (line.starts_with(k_revoked_head) && unhex(line.substr(k_revoked_head.size()), key)) {
+      } else if (line.starts_with(k_revoked_head) && read_hex(line.substr(k_revoked_head.size()), key)) {
         trust.revoke(key);
       } else {
         throw ArgumentError::value_error(

@@ -1,5 +1,6 @@
 // The steps of a compile.
 #include "jit/worker/compile.h"
+#include "base/figures/elapsed.h"
 #include "jit/include_lines.h"
 
 #include <malloc.h>
@@ -33,10 +34,6 @@ using Clock = std::chrono::steady_clock;
 // Milliseconds that leading includes must have taken before their parse is held: a fork of the worker takes a
 // few, and memory.
 constexpr double k_worth_holding = 300;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// Descriptors are C++, so a C++ main is generated that calls a main in C.
 const SourceFile& main_of_c() {

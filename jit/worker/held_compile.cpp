@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/dependency.h"
+#include "base/figures/elapsed.h"
 #include "jit/worker/link/user_libraries.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/main_text.h"
@@ -16,10 +17,6 @@ namespace tarsia::jit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 namespace tarsia::pipeline {
 namespace {
 
-constexpr std::uint32_t k_version = 1, k_most_folders = 64;
+constexpr std::uint32_t k_made_with_version = 1, k_most_folders = 64;
 
 bool is_gone(const std::string& path) {
   struct stat status;
@@ -35,7 +35,7 @@ MadeWith MadeWith::of(const jit::CompileRequest& request) {
 std::string MadeWith::serialise() const {
   std::string bytes;
   LittleWriter out(bytes);
-  out.number(k_version).text(build).text(nvrtc_identity).text(clang_identity);
+  out.number(k_made_with_version).text(build).text(nvrtc_identity).text(clang_identity);
   out.number(static_cast<std::uint32_t>(major));
   const auto n = static_cast<std::uint32_t>(std::min<std::size_t>(folders.size(), k_most_folders));
   out.number(n);
@@ -45,7 +45,7 @@ std::string MadeWith::serialise() const {
 
 std::optional<MadeWith> MadeWith::parse(std::string_view bytes) {
   LittleReader in(bytes);
-  if (in.number<std::uint32_t>() != k_version) return std::nullopt;
+  if (in.number<std::uint32_t>() != k_made_with_version) return std::nullopt;
   MadeWith made;
   made.build = in.text();
   made.nvrtc_identity = in.text();

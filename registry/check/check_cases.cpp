@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "registry/check/op_check.h"
+#include "registry/elements/dtypes.h"
 #include "registry/op/infer.h"
 
 namespace tarsia::registry {
@@ -13,9 +14,6 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr tarsia_dtype k_float32{TARSIA_FLOAT, 32, 1}, k_float64{TARSIA_FLOAT, 64, 1},
-    k_float16{TARSIA_FLOAT, 16, 1}, k_bfloat16{TARSIA_BFLOAT, 16, 1}, k_int32{TARSIA_INT, 32, 1},
-    k_int64{TARSIA_INT, 64, 1}, k_uint8{TARSIA_UINT, 8, 1};
 constexpr tarsia_dtype k_dtypes[] = {k_float32, k_float64, k_float16, k_bfloat16, k_int32, k_int64, k_uint8};
 
 /// Shapes for n inputs, the likeliest first. The inference of many ops reads the extents of matrices

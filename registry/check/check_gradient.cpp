@@ -89,7 +89,7 @@ class Differences {
   std::vector<CheckValue> m_inputs, m_poison, m_gradients;
 };
 
-std::string text_of(double number) {
+std::string shown(double number) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.6g", number);
   return text;
@@ -115,8 +115,8 @@ std::string check_gradient(const Ref<OpEntry>& op, const CheckCase& c, const std
         continue;
       }
       if (!close(numeric, differences.derivative(k, i, step / 4))) continue;  // not smooth here
-      return differences.name_of_gradient(k) + ", element " + std::to_string(i) + ", is " +
-             text_of(analytic) + ", by finite differences " + text_of(numeric);
+      return differences.name_of_gradient(k) + ", element " + std::to_string(i) + ", is " + shown(analytic) +
+             ", by finite differences " + shown(numeric);
     }
   }
   return "";

@@ -9,6 +9,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/check/watched_memory.h"
+#include "registry/elements/dtypes.h"
 #include "registry/elements/sparse.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
@@ -18,8 +19,6 @@
 namespace tarsia::registry {
 
 namespace {
-
-constexpr tarsia_dtype k_byte{TARSIA_UINT, 8, 1}, k_int64{TARSIA_INT, 64, 1};
 
 /// A tensor for a run.
 class Operand {
@@ -76,7 +75,7 @@ class Operand {
       std::int64_t n = static_cast<std::int64_t>(bytes);
       tarsia_tensor to{}, from = part;
       to.data = list.data(), to.device = {TARSIA_CPU, 0};
-      for (tarsia_tensor* t : {&to, &from}) t->ndim = 1, t->dtype = k_byte, t->shape = &n;
+      for (tarsia_tensor* t : {&to, &from}) t->ndim = 1, t->dtype = k_uint8, t->shape = &n;
       if (bytes) copy(to, from, nullptr);
     };
     take(now.data, m_sparse.values);

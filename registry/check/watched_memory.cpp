@@ -8,6 +8,8 @@
 #include <new>
 
 #include "base/cuda/cuda_driver.h"
+#include "registry/elements/dtypes.h"
+#include "registry/elements/sparse.h"
 #include "registry/resources/memory.h"
 
 namespace tarsia::registry {
@@ -17,7 +19,6 @@ namespace {
 // An op that misses its tensor by some rows still hits a zone. Larger zones would come from new pages of the
 // system each time.
 constexpr std::size_t k_zone = 32 * 1024, k_alignment = 256;
-constexpr tarsia_dtype k_byte{TARSIA_UINT, 8, 1};
 
 std::uint64_t next_seed() {
   static std::atomic<std::uint64_t> s_zones{0};
@@ -78,7 +79,7 @@ void WatchedMemory::transfer(bool to_device) {
   tarsia_tensor host{}, device{};
   host.data = m_block, host.device = {TARSIA_CPU, 0};
   device.data = m_on_device, device.device = m_device;
-  for (tarsia_tensor* t : {&host, &device}) t->ndim = 1, t->dtype = k_byte, t->shape = &n;
+  for (tarsia_tensor* t : {&host, &device}) t->ndim = 1, t->dtype = k_uint8, t->shape = &n;
   to_device ? copy(device, host, nullptr) : copy(host, device, nullptr);
 }
 

@@ -5,16 +5,13 @@
 #include <string>
 
 #include "base/error.h"
+#include "registry/elements/dtypes.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"
 
 namespace tarsia::registry {
 
-namespace {
-
-constexpr tarsia_dtype k_int64{TARSIA_INT, 64, 1};
-
-}  // namespace
+namespace {}  // namespace
 
 tarsia_sparse empty_sparse(const tarsia_meta& meta, tarsia_device device) {
   tarsia_sparse sparse{};

@@ -7,6 +7,11 @@
 
 namespace tarsia::registry {
 
+/// The number of elements, or rows, of a part of a sparse tensor; 0 for an absent one.
+inline std::int64_t part_size(const tarsia_tensor& part) {
+  return part.shape ? part.shape[0] : 0;
+}
+
 /// tarsia_op_context.allocate_sparse.
 std::int32_t allocate_sparse(const tarsia_op_context* context, std::uint32_t i, std::int64_t n_indices,
                              std::int64_t n_indptr) noexcept;

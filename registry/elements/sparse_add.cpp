@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "registry/elements/dtypes.h"
 #include "registry/elements/sparse.h"
 #include "registry/elements/tensor_math.h"
 #include "registry/resources/last_error.h"
@@ -13,12 +14,6 @@
 namespace tarsia::registry {
 
 namespace {
-
-constexpr tarsia_dtype k_byte{TARSIA_UINT, 8, 1};
-
-std::int64_t size_of(const tarsia_tensor& part) {
-  return part.shape ? part.shape[0] : 0;
-}
 
 /// Copies bytes between devices; waits if one of them is a GPU.
 void copy_bytes(void* to, tarsia_device to_device, const void* from, tarsia_device from_device,
@@ -29,7 +24,7 @@ void copy_bytes(void* to, tarsia_device to_device, const void* from, tarsia_devi
   source.data = const_cast<void*>(from), source.device = from_device;
   for (tarsia_tensor* tensor : {&target, &source}) {
     tensor->ndim = 1;
-    tensor->dtype = k_byte;
+    tensor->dtype = k_uint8;
     tensor->shape = &n;
   }
   copy(target, source, stream);
@@ -41,9 +36,9 @@ struct Summand {
   std::vector<std::int64_t> indices, indptr;
 
   Summand(const tarsia_sparse& sparse, std::int64_t unit, void* stream)
-      : values(static_cast<size_t>(size_of(sparse.indices) * unit)),
-        indices(static_cast<size_t>(size_of(sparse.indices))),
-        indptr(static_cast<size_t>(size_of(sparse.indptr))) {
+      : values(static_cast<size_t>(part_size(sparse.indices) * unit)),
+        indices(static_cast<size_t>(part_size(sparse.indices))),
+        indptr(static_cast<size_t>(part_size(sparse.indptr))) {
     const tarsia_device cpu{TARSIA_CPU, 0}, from = sparse.whole.device;
     auto fetch = [&](auto& list, const tarsia_tensor& part) {
       copy_bytes(list.data(), cpu, data_of(part), from,

@@ -21,10 +21,6 @@ std::int64_t element_bytes(tarsia_dtype dtype) {
   return std::int64_t{dtype.bits} * std::max<int>(dtype.lanes, 1) / 8;
 }
 
-std::int64_t size_of(const tarsia_tensor& part) {
-  return part.shape ? part.shape[0] : 0;
-}
-
 /// The number of elements of a row.
 std::int64_t row_elements(const tarsia_tensor& tensor) {
   std::int64_t n = 1;
@@ -45,7 +41,7 @@ void make_dense_on_cpu(const tarsia_tensor& to, const tarsia_sparse& from, bool 
   char* out = static_cast<char*>(data_of(to));
   const auto* values = static_cast<const char*>(data_of(from.values));
   const auto* indices = static_cast<const std::int64_t*>(data_of(from.indices));
-  const std::int64_t n = size_of(from.indices), rows = to.shape[0], columns = row_elements(to);
+  const std::int64_t n = part_size(from.indices), rows = to.shape[0], columns = row_elements(to);
   const std::int64_t bytes = element_bytes(to.dtype);
   const std::uint64_t all = bytes_of(to.shape, to.ndim, to.dtype);
   if (all) std::memset(out, 0, all);
@@ -162,7 +158,7 @@ void make_dense_on_gpu(const tarsia_tensor& to, const tarsia_sparse& from, bool 
   std::uint64_t rows = static_cast<std::uint64_t>(to.shape[0]),
                 columns = static_cast<std::uint64_t>(row_elements(to)),
                 bytes = static_cast<std::uint64_t>(element_bytes(to.dtype)),
-                n = static_cast<std::uint64_t>(size_of(from.indices));
+                n = static_cast<std::uint64_t>(part_size(from.indices));
   if (is_csr && n) {
     const UnitSum sum =
         has_sum(to.dtype) ? unit_sum(to.dtype) : UnitSum{1, "ld.global.u8 %w1,[%b]; st.global.u8 [%a],%w1;"};

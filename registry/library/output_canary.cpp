@@ -100,7 +100,7 @@ bool shares_with_input(const tarsia_op_context& context, const tarsia_tensor& ou
   return false;
 }
 
-std::string name_of(const tarsia_op& op, const tarsia_op_context& context, std::uint32_t i) {
+std::string output_name(const tarsia_op& op, const tarsia_op_context& context, std::uint32_t i) {
   const bool backward = context.pass == TARSIA_BACKWARD;
   const tarsia_port* const ports = backward ? op.inputs : op.outputs;
   const std::uint32_t n = backward ? op.n_inputs : op.n_outputs;
@@ -145,10 +145,11 @@ std::string OutputCanary::unwritten(const tarsia_op& op) const {
       count += row == sure ? sure : 1;
       if (first < 0) first = k - sure + 1;
     }
-    if (count == n) return name_of(op, m_context, one.output) + " is not written";
+    if (count == n) return output_name(op, m_context, one.output) + " is not written";
     if (count > 0)
-      return name_of(op, m_context, one.output) + " is not written at " + std::to_string(count) + " of its " +
-             std::to_string(n) + " elements, first at number " + std::to_string(first) + ", counted from 0";
+      return output_name(op, m_context, one.output) + " is not written at " + std::to_string(count) +
+             " of its " + std::to_string(n) + " elements, first at number " + std::to_string(first) +
+             ", counted from 0";
   }
   return {};
 }

@@ -30,7 +30,7 @@ const char* device_type(tarsia_device device) {
   return is_gpu(device) ? "gpu" : "cpu";
 }
 
-Attributes::Attributes(const tarsia_mxnet_library& library, const tarsia_bind_info& info)
+MxnetAttributes::MxnetAttributes(const tarsia_mxnet_library& library, const tarsia_bind_info& info)
     : m_library(library),
       m_texts{info.attribute_names, nullptr, static_cast<std::int32_t>(info.n_attributes)} {
   for (std::uint32_t i = 0; i < info.n_attributes; ++i) {
@@ -45,7 +45,7 @@ Attributes::Attributes(const tarsia_mxnet_library& library, const tarsia_bind_in
   if (library.create_attributes(library.self, &m_texts, &m_made)) throw_last_error();
 }
 
-Attributes::~Attributes() {
+MxnetAttributes::~MxnetAttributes() {
   m_library.destroy_attributes(m_library.self, m_made);
 }
 
@@ -221,7 +221,7 @@ struct Inference {
 
 std::int32_t infer(const tarsia_mxnet_library& library, const tarsia_mxnet_op& op,
                    const tarsia_bind_info& info) {
-  const Inference inference{library, op, info, Attributes::of(info)};
+  const Inference inference{library, op, info, MxnetAttributes::of(info)};
   if (const std::int32_t code = inference.infer_shapes()) return code;
   if (const std::int32_t code = inference.infer_types()) return code;
   if (op.infer_storage.function)

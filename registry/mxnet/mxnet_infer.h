@@ -20,18 +20,20 @@ std::int32_t op_is_wrong(const std::string& text);
 const char* device_type(tarsia_device device);
 
 /// The attributes of a binding, as texts, and what the library made of them.
-class Attributes {
+class MxnetAttributes {
  public:
   /// Throws ArgumentError for a text with a NUL in it, Error as the library says.
-  Attributes(const tarsia_mxnet_library& library, const tarsia_bind_info& info);
-  ~Attributes();
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
+  MxnetAttributes(const tarsia_mxnet_library& library, const tarsia_bind_info& info);
+  ~MxnetAttributes();
+  MxnetAttributes(const MxnetAttributes&) = delete;
+  MxnetAttributes& operator=(const MxnetAttributes&) = delete;
 
   /// What the library made.
   void* get() const { return m_made; }
   /// Those that are the binding's params.
-  static void* of(const tarsia_bind_info& info) { return static_cast<const Attributes*>(info.params)->get(); }
+  static void* of(const tarsia_bind_info& info) {
+    return static_cast<const MxnetAttributes*>(info.params)->get();
+  }
 
  private:
   const tarsia_mxnet_library& m_library;

@@ -122,7 +122,7 @@ std::int32_t MxnetOp::arity(void* self, const tarsia_bind_info* info, std::uint3
                             std::uint32_t* n_out) {
   return guarded_author([&] {
     const auto& op = *static_cast<const MxnetOp*>(self);
-    const Attributes attributes(op.m_library, *info);
+    const MxnetAttributes attributes(op.m_library, *info);
     int in = -1, out = -1;
     if (const std::int32_t code =
             op.m_library.parse(op.m_library.self, &op.m_op.parse, attributes.get(), &in, &out))
@@ -136,11 +136,11 @@ std::int32_t MxnetOp::arity(void* self, const tarsia_bind_info* info, std::uint3
 
 std::int32_t MxnetOp::create_params(void* self, const tarsia_bind_info* info, void** params) {
   return guarded_author(
-      [&] { return *params = new Attributes(static_cast<const MxnetOp*>(self)->m_library, *info), 0; });
+      [&] { return *params = new MxnetAttributes(static_cast<const MxnetOp*>(self)->m_library, *info), 0; });
 }
 
 void MxnetOp::destroy_params(void*, void* params) {
-  delete static_cast<Attributes*>(params);
+  delete static_cast<MxnetAttributes*>(params);
 }
 
 std::int32_t MxnetOp::infer(void* self, const tarsia_bind_info* info) {
@@ -162,7 +162,7 @@ std::int32_t MxnetOp::create_state(void* self, const tarsia_bind_info* info, voi
       if (const std::int32_t code = read_dtypes(*info, dtypes)) return code;
       std::uint32_t by_new = 0;
       if (const std::int32_t code =
-              library.create_state(library.self, &op.m_op.create[i], Attributes::of(*info), device,
+              library.create_state(library.self, &op.m_op.create[i], MxnetAttributes::of(*info), device,
                                    info->device.id, &shapes.get(), dtypes.data(), state, &by_new))
         return failure(code, "createOpState");
       if (!*state) return op_is_wrong("createOpState made no state");

@@ -80,7 +80,7 @@ Run::Run(const tarsia_op_context& context, const tarsia_mxnet_function* function
   for (std::uint32_t i = 0; i < context.n_outputs; ++i)
     set(outputs, i, context.outputs[i], is_backward ? info.inputs[i] : info.outputs[i], common);
   function = function_;
-  attributes = Attributes::of(info);
+  attributes = MxnetAttributes::of(info);
   state = context.state;
   backward = is_backward;
   reserved = 0;

@@ -12,16 +12,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/op/infer.h"
+#include "registry/op/op_entry.h"
 #include "registry/op/op_step.h"
 #include "registry/resources/memory.h"
 
 namespace tarsia::registry {
 
 namespace {
-
-std::span<const tarsia_implementation> all_of(const tarsia_op& op) {
-  return {op.implementations, op.n_implementations};
-}
 
 std::int32_t type_of(const tarsia_bind_info& info) {
   return is_gpu(info.device) ? TARSIA_GPU : TARSIA_CPU;
@@ -54,7 +51,7 @@ const char* chosen_name(const ChoiceOf& of, tarsia_pass pass) {
   const char* name = of.info.chosen;
   if (!name) return nullptr;
   const std::int32_t type = type_of(of.info);
-  for (const tarsia_implementation& one : all_of(of.op))
+  for (const tarsia_implementation& one : implementations_of(of.op))
     if (is_for(one, pass, type) && has_name(one, name)) return name;
   if (pass == TARSIA_BACKWARD) return nullptr;
   const std::string others = names_of(of.op, pass, type);
@@ -70,7 +67,7 @@ const tarsia_implementation* best_of(const ChoiceOf& of, const tarsia_bind_info&
                                      const char* name) {
   const bool is_sparse = of.dense && &info != of.dense;
   const tarsia_implementation* best = nullptr;
-  for (const tarsia_implementation& one : all_of(of.op)) {
+  for (const tarsia_implementation& one : implementations_of(of.op)) {
     if (!is_for(one, pass, type_of(info)) || (name && !has_name(one, name))) continue;
     if (is_sparse && !one.storage_any) continue;
     if (best && !is_better(one, *best)) continue;
@@ -137,7 +134,7 @@ std::string name_of(const tarsia_op& op, const tarsia_implementation& implementa
 
 std::string names_of(const tarsia_op& op, tarsia_pass pass, std::int32_t device_type) {
   std::vector<std::string> names;
-  for (const tarsia_implementation& one : all_of(op)) {
+  for (const tarsia_implementation& one : implementations_of(op)) {
     const std::string name = "'" + name_of(op, one) + "'";
     if (is_for(one, pass, device_type ? device_type : one.device_type) &&
         std::ranges::find(names, name) == names.end())
@@ -162,7 +159,7 @@ std::string time_text(double seconds) {
 std::vector<const tarsia_implementation*> candidates(const ChoiceOf& of, tarsia_pass pass) {
   std::vector<const tarsia_implementation*> all;
   if (of.info.chosen) return all;
-  for (const tarsia_implementation& one : all_of(of.op))
+  for (const tarsia_implementation& one : implementations_of(of.op))
     if (is_for(one, pass, type_of(of.info)) && (!of.dense || one.storage_any) && applies(of.op, one, of.info))
       all.push_back(&one);
   return all;
@@ -205,7 +202,7 @@ std::string explain_choice(const ChoiceOf& of, tarsia_pass pass) {
     text += "none";
   }
   text += "\n";
-  for (const tarsia_implementation& one : all_of(of.op))
+  for (const tarsia_implementation& one : implementations_of(of.op))
     if (one.pass == static_cast<std::uint32_t>(pass) && &one != choice.implementation)
       text += "  not '" + name_of(of.op, one) + "': " + reason(of, one, choice, name) + "\n";
   return text;

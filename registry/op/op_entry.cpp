@@ -9,12 +9,8 @@ namespace tarsia::registry {
 
 namespace {
 
-std::span<const tarsia_implementation> all_of(const tarsia_op& op) {
-  return {op.implementations, op.n_implementations};
-}
-
 bool is_replaced_by(const tarsia_implementation& one, const tarsia_op& later) {
-  return *one.name && std::ranges::any_of(all_of(later), [&](const tarsia_implementation& other) {
+  return *one.name && std::ranges::any_of(implementations_of(later), [&](const tarsia_implementation& other) {
     return other.pass == one.pass && other.device_type == one.device_type &&
            !std::strcmp(other.name, one.name);
   });
@@ -25,14 +21,14 @@ bool is_replaced_by(const tarsia_implementation& one, const tarsia_op& later) {
 OpEntry::OpEntry(const tarsia_op* declared, Ref<Library> library, std::vector<Extension> extensions)
     : m_declared(declared), m_library(std::move(library)), m_op(declared) {
   if (extensions.empty()) return;
-  for (const tarsia_implementation& one : all_of(*declared)) {
+  for (const tarsia_implementation& one : implementations_of(*declared)) {
     m_implementations.push_back(one);
     m_owners.push_back(m_library.get());
   }
   bool is_sparse = false;
   for (size_t k = 0; k < extensions.size(); ++k) {
     const size_t before = m_implementations.size();
-    for (const tarsia_implementation& one : all_of(*extensions[k].op)) {
+    for (const tarsia_implementation& one : implementations_of(*extensions[k].op)) {
       const auto replaces = [&](const Extension& later) { return is_replaced_by(one, *later.op); };
       if (std::any_of(extensions.begin() + static_cast<long>(k) + 1, extensions.end(), replaces)) continue;
       m_implementations.push_back(one);

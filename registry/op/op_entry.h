@@ -3,6 +3,7 @@
 
 #include <tarsia/op_abi.h>
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include "registry/resources/ref.h"
 
 namespace tarsia::registry {
+
+/// An op's implementations.
+inline std::span<const tarsia_implementation> implementations_of(const tarsia_op& op) {
+  return {op.implementations, op.n_implementations};
+}
 
 /// Implementations that a library adds to an op.
 struct Extension {

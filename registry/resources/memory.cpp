@@ -26,10 +26,8 @@ namespace tarsia::registry {
 namespace {
 
 constexpr std::uint64_t k_pool_keeps_bytes = std::uint64_t{256} << 20;
-constexpr int k_result_out_of_memory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
-constexpr int k_pool_release_threshold = 4;     // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
-constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
+constexpr int k_result_out_of_memory = 2;    // CUDA_ERROR_OUT_OF_MEMORY
+constexpr int k_pool_release_threshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 
 /// CUmemPoolProps of cuda.h.
 struct PoolProperties {

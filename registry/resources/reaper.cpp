@@ -28,7 +28,6 @@ using namespace std::chrono_literals;
 
 constexpr int k_not_ready = 600;      // CUDA_ERROR_NOT_READY
 constexpr int k_not_initialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
-constexpr unsigned k_event_disable_timing = 2;
 constexpr int k_capture_relaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 
 struct Task {

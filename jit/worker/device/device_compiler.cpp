@@ -7,6 +7,7 @@
 
 #include "base/cuda/cubin.h"
 #include "base/error.h"
+#include "base/figures/elapsed.h"
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/nvrtc_source.h"
@@ -17,10 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Status = NvrtcOutput::Status;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 bool has_errors(const std::vector<Diagnostic>& diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(),
@@ -118,7 +115,7 @@ std::string refused_option(const std::string& log) {
   return log.substr(begin, log.find_first_of(" \n", begin) - begin);
 }
 
-std::string without_blanks(std::string_view text) {
+std::string without_any_blank(std::string_view text) {
   std::string result;
   for (char c : text)
     if (c != ' ') result += c;
@@ -137,9 +134,9 @@ void explain_names(const DeviceRequest& request, std::vector<Diagnostic>& diagno
     const size_t at = diagnostic.message.find(k_input);
     if (at == std::string::npos) continue;
     std::string input = diagnostic.message.substr(at + k_input.size());
-    input = without_blanks(input.substr(0, input.rfind('"')));
+    input = without_any_blank(input.substr(0, input.rfind('"')));
     for (const std::string& expression : request.expressions)
-      if (without_blanks(qualified(expression)) == input) input = expression;
+      if (without_any_blank(qualified(expression)) == input) input = expression;
     kept.push_back(error_of(
         request, "'" + input + "', which host code refers to, is no kernel or variable in device code"));
   }

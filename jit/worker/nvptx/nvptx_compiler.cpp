@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/figures/elapsed.h"
 #include "base/file.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
@@ -42,10 +43,6 @@ namespace tarsia::jit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// What instantiates a type that lacks `typename` may lead to more of them.
 constexpr int k_most_rounds = 8;

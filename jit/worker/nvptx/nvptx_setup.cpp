@@ -16,13 +16,13 @@
 namespace tarsia::jit {
 namespace {
 
-struct Header {
+struct OwnHeader {
   std::string name;
   std::string text;
 };
 
-const std::vector<Header>& headers() {
-  static const std::vector<Header> all = {
+const std::vector<OwnHeader>& headers() {
+  static const std::vector<OwnHeader> all = {
 #include "nvptx_headers.inc"
   };
   return all;
@@ -34,7 +34,7 @@ constexpr char k_ptx_version[] = "+ptx88";
 }  // namespace
 
 void add_nvptx_headers(SourceFileSystem& files) {
-  for (const Header& header : headers())
+  for (const OwnHeader& header : headers())
     files.add_text(std::string(k_nvptx_headers_dir) + "/" + header.name, header.text);
 }
 

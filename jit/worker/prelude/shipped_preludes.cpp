@@ -28,13 +28,13 @@ constexpr char k_magic[8] = {'T', 'A', 'R', 'S', 'I', 'A', 'P', 'L'};
 constexpr uint32_t k_version = 1;
 constexpr size_t k_alignment = 16;
 
-struct Header {
+struct PreludesHeader {
   char magic[8];
   uint32_t version;
   uint32_t index_size;
   uint64_t index_checksum;
 };
-static_assert(sizeof(Header) == 24);
+static_assert(sizeof(PreludesHeader) == 24);
 
 uint64_t checksum(std::string_view bytes) {
   return llvm::xxh3_64bits(llvm::StringRef(bytes.data(), bytes.size()));
@@ -45,7 +45,7 @@ size_t aligned(size_t size) {
 }
 
 // Offsets of layers count from here.
-size_t blobs_at(const Header& header) {
+size_t blobs_at(const PreludesHeader& header) {
   return aligned(sizeof header + header.index_size);
 }
 
@@ -132,7 +132,7 @@ void ShippedPreludes::open() {
 
 void ShippedPreludes::read_index() {
   const std::string_view bytes = m_pack.bytes();
-  Header header;
+  PreludesHeader header;
   if (bytes.size() < sizeof header) return;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, k_magic, sizeof k_magic) != 0 || header.version != k_version) return;
@@ -237,7 +237,7 @@ void ShippedPreludes::write(const std::string& path, bool with_cuda, const Make&
 
   const std::vector<uint8_t> packed = nlohmann::json::to_msgpack(index);
   const std::string_view packed_view(reinterpret_cast<const char*>(packed.data()), packed.size());
-  Header header{};
+  PreludesHeader header{};
   std::memcpy(header.magic, k_magic, sizeof k_magic);
   header.version = k_version;
   header.index_size = uint32_t(packed.size());

@@ -19,13 +19,13 @@
 namespace tarsia::jit {
 namespace {
 
-struct Header {
+struct StandardHeader {
   const char* name;
   const char* names;  // separated by blanks
 };
 
 // Names of namespace std. The first header that has a name is given.
-constexpr Header k_std[] = {
+constexpr StandardHeader k_std[] = {
     {"vector", "vector"},
     {"string",
      "string wstring u8string u16string u32string basic_string to_string stoi stol stoll stoul stoull stof "
@@ -186,7 +186,7 @@ constexpr Header k_std[] = {
 };
 
 // Names of C's library, which its headers declare outside of std too.
-constexpr Header k_c[] = {
+constexpr StandardHeader k_c[] = {
     {"cstdio",
      "printf fprintf sprintf snprintf puts putchar fputs scanf sscanf fopen fclose fread fwrite fflush fgets "
      "getchar "
@@ -231,7 +231,7 @@ constexpr Header k_c[] = {
 };
 
 // Names outside of std whose headers have no other form in C++.
-constexpr Header k_others[] = {
+constexpr StandardHeader k_others[] = {
     {"tarsia/elementwise.h", "TARSIA_ELEMENTWISE"},
     {"tarsia/gtest.h", "EXPECT_OP_HOLDS"},
     {"omp.h", "omp_get_max_threads omp_get_num_threads omp_get_thread_num omp_set_num_threads omp_get_wtime"},
@@ -267,14 +267,14 @@ constexpr Header k_others[] = {
 struct Namespace {
   const char* name;
   const char* header;  // null: only names of the table are known
-  llvm::ArrayRef<Header> headers;
+  llvm::ArrayRef<StandardHeader> headers;
 };
-constexpr Header k_cooperative_groups[] = {
+constexpr StandardHeader k_cooperative_groups[] = {
     {"cooperative_groups/reduce.h", "reduce plus less greater bit_and bit_or"},
     {"cooperative_groups/scan.h", "inclusive_scan exclusive_scan"},
     {"cooperative_groups/memcpy_async.h", "memcpy_async wait wait_prior"},
 };
-constexpr Header k_cuda[] = {
+constexpr StandardHeader k_cuda[] = {
     {"cuda/pipeline", "pipeline make_pipeline pipeline_shared_state pipeline_role"},
     {"cuda/barrier", "barrier"},
     {"cuda/atomic", "atomic atomic_ref thread_scope_device thread_scope_block thread_scope_system"},
@@ -282,7 +282,7 @@ constexpr Header k_cuda[] = {
     {"cuda/annotated_ptr", "annotated_ptr access_property"},
     {"cuda/functional", "proclaim_return_type"},
 };
-constexpr Header k_thrust[] = {
+constexpr StandardHeader k_thrust[] = {
     {"thrust/device_vector.h", "device_vector"},
     {"thrust/host_vector.h", "host_vector"},
     {"thrust/device_ptr.h", "device_ptr device_pointer_cast raw_pointer_cast"},
@@ -326,8 +326,8 @@ bool holds(llvm::StringRef names, llvm::StringRef name) {
   return llvm::is_contained(words, name);
 }
 
-llvm::StringRef header_of(llvm::ArrayRef<Header> table, llvm::StringRef name) {
-  for (const Header& header : table)
+llvm::StringRef header_of(llvm::ArrayRef<StandardHeader> table, llvm::StringRef name) {
+  for (const StandardHeader& header : table)
     if (holds(header.names, name)) return header.name;
   return {};
 }
@@ -524,7 +524,8 @@ std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::Strin
     const llvm::StringRef name = quoted(message);
     if (std::string remedy = host_function_remedy(name, is_of_hosts_headers(name)); !remedy.empty())
       return remedy;
-    for (const llvm::ArrayRef<Header> table : {llvm::ArrayRef<Header>(k_others), llvm::ArrayRef<Header>(k_c)})
+    for (const llvm::ArrayRef<StandardHeader> table :
+         {llvm::ArrayRef<StandardHeader>(k_others), llvm::ArrayRef<StandardHeader>(k_c)})
       if (const llvm::StringRef header = header_of(table, name); !header.empty())
         return with_include(header, name, {.system_headers = system_headers}, whole);
     const llvm::StringRef macro = name.starts_with("TARSIA_") ? name : macro_around(line, column);

@@ -21,14 +21,14 @@ namespace {
 constexpr char k_magic[8] = {'T', 'A', 'R', 'S', 'I', 'A', 'S', 'R'};
 constexpr uint32_t k_version = 1;
 
-struct Header {
+struct SysrootHeader {
   char magic[8];
   uint32_t version;
   uint32_t count;
   uint64_t bytes;
   unsigned char identity[32];
 };
-static_assert(sizeof(Header) == 56);
+static_assert(sizeof(SysrootHeader) == 56);
 
 [[noreturn]] void refuse(const std::string& path, const char* what) {
   throw LoadError(path + " is no sysroot pack that can be used: " + what + "; install Tarsia again");
@@ -51,9 +51,9 @@ SysrootPack::SysrootPack(const std::string& path) {
   struct stat status = {};
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) m_bytes = static_cast<size_t>(status.st_size);
   void* data = MAP_FAILED;
-  if (m_bytes >= sizeof(Header)) data = mmap(nullptr, m_bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (m_bytes >= sizeof(SysrootHeader)) data = mmap(nullptr, m_bytes, PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
-  if (m_bytes < sizeof(Header)) refuse(path, "it is too short");
+  if (m_bytes < sizeof(SysrootHeader)) refuse(path, "it is too short");
   if (data == MAP_FAILED) throw LoadError(errno_message("cannot map the sysroot pack " + path, errno));
   m_data = static_cast<const char*>(data);
   try {
@@ -62,7 +62,7 @@ SysrootPack::SysrootPack(const std::string& path) {
     munmap(data, m_bytes);
     throw;
   }
-  Header header;
+  SysrootHeader header;
   std::memcpy(&header, m_data, sizeof header);
   m_size = header.count;
   std::memcpy(m_identity.data(), header.identity, sizeof header.identity);
@@ -74,7 +74,7 @@ SysrootPack::~SysrootPack() {
 
 /// After this check, every view that `file` makes lies in the mapping, and the paths are in order.
 void SysrootPack::check(const std::string& path) const {
-  Header header;
+  SysrootHeader header;
   std::memcpy(&header, m_data, sizeof header);
   if (std::memcmp(header.magic, k_magic, sizeof k_magic) != 0) refuse(path, "it does not begin as one");
   if (header.version != k_version) refuse(path, "its version is another");
@@ -96,11 +96,11 @@ void SysrootPack::check(const std::string& path) const {
 }
 
 const SysrootPack::Entry* SysrootPack::entries() const {
-  return reinterpret_cast<const Entry*>(m_data + sizeof(Header));
+  return reinterpret_cast<const Entry*>(m_data + sizeof(SysrootHeader));
 }
 
 const char* SysrootPack::paths() const {
-  return m_data + sizeof(Header) + m_size * sizeof(Entry);
+  return m_data + sizeof(SysrootHeader) + m_size * sizeof(Entry);
 }
 
 SysrootPack::File SysrootPack::file(size_t index) const {

@@ -100,9 +100,9 @@ const std::vector<Known>& known_headers() {
   return s_known;
 }
 
-using Words = std::set<std::string, std::less<>>;
+using MetWordSet = std::set<std::string, std::less<>>;
 
-bool is_named(const Known& known, const Words& words) {
+bool is_named(const Known& known, const MetWordSet& words) {
   return std::ranges::any_of(words, [&](const std::string& word) {
     return std::ranges::any_of(known.names,
                                [&](std::string_view name) { return word.find(name) != word.npos; });
@@ -134,7 +134,7 @@ class MetWords {
       }
     });
   }
-  const Words& met() const { return m_met; }
+  const MetWordSet& met() const { return m_met; }
 
  private:
   void meet(std::string_view first) {
@@ -150,7 +150,7 @@ class MetWords {
   }
 
   std::function<void(std::string_view)> m_visit;
-  Words m_met;
+  MetWordSet m_met;
   std::map<std::string, std::vector<std::string>, std::less<>> m_bodies;
 };
 
@@ -223,7 +223,7 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const 
     if (headers[path].text.empty()) load(path, headers[path]);
     met.add(headers[path].text);
   }
-  const Words& words = met.met();
+  const MetWordSet& words = met.met();
 
   // What a needed header includes may come to the device through one that is not.
   std::set<std::string_view> idle;

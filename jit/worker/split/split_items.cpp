@@ -41,7 +41,7 @@ bool is_host_directive(const clang::UsingDirectiveDecl& directive) {
   return false;
 }
 
-struct File : SplitFile {
+struct FileInWork : SplitFile {
   clang::FileID id;
   std::vector<std::pair<size_t, size_t>> opened;  // namespaces and linkage blocks: their token ranges
   llvm::StringRef text;
@@ -70,7 +70,7 @@ class ItemReader::Impl {
   std::vector<clang::FileID> read(clang::FileID open) {
     for (const auto& [id, recorded] : m_recorder.files()) {
       if (id == open || m_complete.contains(id)) continue;
-      File& file = m_files[id];
+      FileInWork& file = m_files[id];
       file.id = id;
       file.tokens = &recorded.tokens;
       file.asked = names_in_decltype(recorded.tokens);
@@ -125,7 +125,7 @@ class ItemReader::Impl {
                                   m_context.getLangOpts());
   }
 
-  File* file_of(clang::SourceLocation location) {
+  FileInWork* file_of(clang::SourceLocation location) {
     auto found = m_files.find(m_sources.getFileID(m_sources.getExpansionLoc(location)));
     return found == m_files.end() ? nullptr : &found->second;
   }
@@ -146,7 +146,7 @@ class ItemReader::Impl {
 
   void collect(const clang::Decl& decl) {
     if (decl.isImplicit() || !is_user_file(m_sources, decl.getLocation())) return;
-    File* file = file_of(decl.getBeginLoc());
+    FileInWork* file = file_of(decl.getBeginLoc());
     if (!file) return;
     if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(&decl)) {
       open(*file, space->getBeginLoc(), space->getRBraceLoc());
@@ -163,7 +163,7 @@ class ItemReader::Impl {
   }
 
   // The tokens that open and close a namespace belong to no item.
-  void open(File& file, clang::SourceLocation begin, clang::SourceLocation end) {
+  void open(FileInWork& file, clang::SourceLocation begin, clang::SourceLocation end) {
     const Tokens& tokens = *file.tokens;
     size_t at = first_at(tokens, begin_offset(begin));
     size_t brace = at;
@@ -173,7 +173,7 @@ class ItemReader::Impl {
     file.opened.emplace_back(close, with_macro(tokens, close));
   }
 
-  void add(File& file, const clang::Decl& decl) {
+  void add(FileInWork& file, const clang::Decl& decl) {
     const Tokens& tokens = *file.tokens;
     Item item;
     item.begin = first_at(tokens, begin_offset(decl.getBeginLoc()));
@@ -289,7 +289,7 @@ class ItemReader::Impl {
     }
   }
 
-  void describe(const File& file, const clang::Decl& decl, Item& item,
+  void describe(const FileInWork& file, const clang::Decl& decl, Item& item,
                 std::vector<const clang::CXXRecordDecl*>& records) {
     const clang::Decl& inner = templated(decl);
     auto at_least = [&](Item::Use use) { item.use = std::max(item.use, use); };
@@ -356,7 +356,7 @@ class ItemReader::Impl {
   }
 
   // Whether a function is nothing but a trait: it has no body, and its file names it behind decltype.
-  bool is_only_asked(const File& file, const clang::FunctionDecl& function) {
+  bool is_only_asked(const FileInWork& file, const clang::FunctionDecl& function) {
     return function.getIdentifier() && file.asked.contains(function.getIdentifier()) &&
            !function.isDefined() && !m_host_types.is_host(function);
   }
@@ -383,7 +383,7 @@ class ItemReader::Impl {
   }
 
   // Bodies of a class's device members.
-  void add_bodies(const File& file, const clang::CXXRecordDecl& record,
+  void add_bodies(const FileInWork& file, const clang::CXXRecordDecl& record,
                   std::vector<std::pair<size_t, size_t>>& bodies) {
     const Tokens& tokens = *file.tokens;
     for (const clang::Decl* member : record.decls()) {
@@ -401,7 +401,7 @@ class ItemReader::Impl {
 
   // A file that is included amid a declaration, as within a class, is part of it: its tokens are one item,
   // which stays as that declaration does.
-  void adopt_inner(File& file) {
+  void adopt_inner(FileInWork& file) {
     clang::SourceLocation include = m_sources.getIncludeLoc(file.id);
     if (include.isInvalid() || !file.items.empty() || file.tokens->empty()) return;
     auto found = m_complete.find(m_sources.getFileID(include));
@@ -434,7 +434,7 @@ class ItemReader::Impl {
 
   // Names in regions that only the device sees belong to the declaration that holds the region. A region
   // between declarations stays if it is of a text of the request, or if something names what it may declare.
-  void adopt_unseen_names(File& file) {
+  void adopt_unseen_names(FileInWork& file) {
     const Tokens& tokens = *file.tokens;
     std::map<uint32_t, Item> regions;  // by their ends
     for (const auto& [at, word] : file.regions.names) {
@@ -474,7 +474,7 @@ class ItemReader::Impl {
     return at != text.npos && llvm::StringRef("([{=;:").contains(text[at]);
   }
 
-  static const clang::NamespaceDecl* space_at(const File& file, uint32_t at) {
+  static const clang::NamespaceDecl* space_at(const FileInWork& file, uint32_t at) {
     const SplitSpace* innermost = nullptr;
     for (const SplitSpace& one : file.spaces)
       if (one.begin <= at && at < one.end && (!innermost || one.begin >= innermost->begin)) innermost = &one;
@@ -485,11 +485,11 @@ class ItemReader::Impl {
   const clang::SourceManager& m_sources;
   const TokenRecorder& m_recorder;
   HostTypes m_host_types;
-  DeviceMacros m_header_macros, m_macros;  // of headers on disk; of all files
-  std::map<clang::FileID, File> m_files;   // that are being read
+  DeviceMacros m_header_macros, m_macros;       // of headers on disk; of all files
+  std::map<clang::FileID, FileInWork> m_files;  // that are being read
   std::map<clang::FileID, SplitFile> m_complete;
   const clang::Decl* m_last = nullptr;  // of the unit, that was read
-  std::map<const File*, std::vector<Item>> m_unseen_regions;
+  std::map<const FileInWork*, std::vector<Item>> m_unseen_regions;
 };
 
 ItemReader::ItemReader(clang::ASTContext& context, const TokenRecorder& recorder)

@@ -18,10 +18,10 @@
 namespace tarsia::jit {
 namespace {
 
-class Reader {
+class RegionReader {
  public:
-  Reader(llvm::StringRef text, const Ranges& skipped, const DeviceMacros& macros,
-         const clang::LangOptions& options)
+  RegionReader(llvm::StringRef text, const Ranges& skipped, const DeviceMacros& macros,
+               const clang::LangOptions& options)
       : m_text(text),
         m_skipped(skipped),
         m_macros(macros),
@@ -225,7 +225,7 @@ bool DeviceMacros::asks(llvm::StringRef word) const {
 
 FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const DeviceMacros& macros,
                          const clang::LangOptions& options) {
-  return Reader(text, skipped, macros, options).run();
+  return RegionReader(text, skipped, macros, options).run();
 }
 
 }  // namespace tarsia::jit

@@ -67,32 +67,32 @@ TEST(SourceKind, comments_strings_and_likenesses_are_not) {
 
 TEST(SourceKind, suffixes_decide_where_there_are_some) {
   const std::string kernel = "__global__ void k();", plain = "int x;";
-  EXPECT_EQ(kind_of({{"a.cu", plain}}, {}), Kind::cuda);
-  EXPECT_EQ(kind_of({{"dir.cc/a.cu", ""}}, {}), Kind::cuda);
-  EXPECT_EQ(kind_of({{"a.cc", plain}, {"b.cu", plain}}, {}), Kind::cuda);
+  EXPECT_EQ(kind_of({{"a.cu", plain}}, {}), SourceKind::cuda);
+  EXPECT_EQ(kind_of({{"dir.cc/a.cu", ""}}, {}), SourceKind::cuda);
+  EXPECT_EQ(kind_of({{"a.cc", plain}, {"b.cu", plain}}, {}), SourceKind::cuda);
   for (const char* name : {"a.c", "a.cc", "a.cpp", "a.cxx", "a.cu.cc"}) {
-    EXPECT_EQ(kind_of({{name, plain}}, {}), Kind::host) << name;
-    EXPECT_EQ(kind_of({{name, kernel}}, {}), Kind::host_with_cuda) << name;
-    EXPECT_EQ(kind_of({{name, kernel}, {"b.cc", plain}}, {}), Kind::host_with_cuda) << name;
-    EXPECT_EQ(kind_of({{name, plain}}, {{"k.h", kernel}}), Kind::host_with_cuda) << name;
+    EXPECT_EQ(kind_of({{name, plain}}, {}), SourceKind::host) << name;
+    EXPECT_EQ(kind_of({{name, kernel}}, {}), SourceKind::host_with_cuda) << name;
+    EXPECT_EQ(kind_of({{name, kernel}, {"b.cc", plain}}, {}), SourceKind::host_with_cuda) << name;
+    EXPECT_EQ(kind_of({{name, plain}}, {{"k.h", kernel}}), SourceKind::host_with_cuda) << name;
   }
   for (const char* name : {"a", "op", "dir.cu/op", "my.op"}) {
-    EXPECT_EQ(kind_of({{name, kernel}}, {}), Kind::cuda) << name;
-    EXPECT_EQ(kind_of({{name, plain}}, {}), Kind::host) << name;
+    EXPECT_EQ(kind_of({{name, kernel}}, {}), SourceKind::cuda) << name;
+    EXPECT_EQ(kind_of({{name, plain}}, {}), SourceKind::host) << name;
     EXPECT_EQ(kind_of({{name, "KERNEL(f)"}}, {{"k.h", "#define KERNEL(f) __global__ void f() {}"}}),
-              Kind::cuda);
+              SourceKind::cuda);
   }
 }
 
 TEST(SourceKind, a_host_source_that_includes_thc_is_cuda) {
   for (const char* text :
        {"#include <THC/THC.h>\n", " # include \"THC.h\"\n", "int x; // c\n#include <THC/THCTensor.h>\n"})
-    EXPECT_EQ(kind_of({{"a.c", text}}, {}), Kind::cuda) << text;
+    EXPECT_EQ(kind_of({{"a.c", text}}, {}), SourceKind::cuda) << text;
   for (const char* text :
        {"/*\n#include <THC/THC.h>\n*/ cudaError_t e;", "// include \"THC\"\ncudaError_t e;",
         "cudaError_t e; const char* s = \"#include \\\"THC.h\";",
         "#include <cuda.h> // as <THC does, include it\n"})
-    EXPECT_EQ(kind_of({{"a.c", text}}, {}), Kind::host_with_cuda) << text;
+    EXPECT_EQ(kind_of({{"a.c", text}}, {}), SourceKind::host_with_cuda) << text;
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+// Times for reports.
+#pragma once
+
+#include <chrono>
+
+namespace tarsia {
+
+/// The milliseconds since then.
+inline double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace tarsia
