@@ -123,4 +123,19 @@ std::optional<BlobName> parse_action_result(std::string_view bytes) {
   return result.good() ? blob : std::nullopt;
 }
 
+std::string result_of_text(std::string_view text) {
+  std::string result;
+  add_text(result, 5, text);
+  return result;
+}
+
+std::optional<std::string> text_of_result(std::string_view bytes) {
+  std::optional<std::string> text;
+  Field field;
+  Fields result(bytes);
+  while (result.next(field))
+    if (field.number == 5) text = field.text;
+  return result.good() ? text : std::nullopt;
+}
+
 }  // namespace tarsia::cache

@@ -1,6 +1,8 @@
-// ActionResult of Bazel's remote cache, as far as it is used: one output file, named by its SHA-256.
+// ActionResult of Bazel's remote cache, as far as it is used: one output file, named by its SHA-256, or a
+// short text alone.
 //
-//   ActionResult := output_files (field 2) …        OutputFile := path (1) digest (2) …
+//   ActionResult := output_files (field 2) … | stdout_raw (field 5)
+//   OutputFile   := path (1) digest (2) …
 //   Digest       := hash (1), 64 digits; size_bytes (2)
 //
 // In protobuf's wire format: https://protobuf.dev/programming-guides/encoding and
@@ -24,5 +26,9 @@ BlobName name_of_blob(std::string_view bytes);
 std::string action_result(const BlobName& blob);
 /// The first output file's. Nothing if the bytes are no such message.
 std::optional<BlobName> parse_action_result(std::string_view bytes);
+
+std::string result_of_text(std::string_view text);
+/// The text that result_of_text() was given. Nothing if the bytes are no message with one.
+std::optional<std::string> text_of_result(std::string_view bytes);
 
 }  // namespace tarsia::cache

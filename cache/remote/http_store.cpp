@@ -1,11 +1,18 @@
 // GET and PUT by libcurl.
 #include "cache/remote/http_store.h"
 
+#include <sodium.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "cache/remote/action_result.h"
 #include "cache/remote/curl.h"
 #include "cache/remote/envelope.h"
@@ -17,6 +24,20 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t k_largest_result = 64 << 10;
+constexpr std::string_view k_lease_head = "tarsia lease 1 ";
+constexpr std::string_view k_free = "tarsia lease 1 free";
+/// So far may the clocks of two hosts differ.
+constexpr auto k_clocks_differ = 60s;
+constexpr auto k_settle = 10ms;
+
+std::string lease_path(const Key& key) {
+  return "/ac/" + hex(Hasher("tarsia lease").field(hex(key)).finish());
+}
+
+std::int64_t unix_milliseconds() {
+  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
 
 struct Upload {
   std::string_view whole, rest;
@@ -208,6 +229,65 @@ Answer HttpStore::put(const Key& key, std::string_view envelope, Deadline deadli
   const BlobName blob = name_of_blob(envelope);
   const Answer sent = send("/cas/" + blob.hash, envelope, deadline, why);
   return sent == Answer::found ? send("/ac/" + hex(key), action_result(blob), deadline, why) : sent;
+}
+
+std::string HttpStore::own_lease() {
+  static const std::string s_process = [] {
+    unsigned char random[8];
+    randombytes_buf(random, sizeof random);
+    return hex({reinterpret_cast<const char*>(random), sizeof random});
+  }();
+  const std::lock_guard lock(m_mutex);
+  return std::string(k_lease_head) + s_process + "-" + std::to_string(::getpid()) + " " +
+         std::to_string(++m_renewals) + " " + std::to_string(unix_milliseconds());
+}
+
+bool HttpStore::is_held(const Key& key, const std::string& text, std::chrono::milliseconds life) {
+  const std::lock_guard lock(m_mutex);
+  if (text == k_free || !text.starts_with(k_lease_head)) {
+    m_seen.erase(key);
+    return false;
+  }
+  const std::int64_t written = std::strtoll(text.c_str() + text.rfind(' ') + 1, nullptr, 10);
+  const std::int64_t off = std::abs(unix_milliseconds() - written);
+  const auto now = std::chrono::steady_clock::now();
+  SeenLease& seen = m_seen[key];
+  if (seen.text != text) seen = {text, now};
+  if (now - seen.since < life && off < (life + k_clocks_differ) / 1ms) return true;
+  m_seen.erase(key);
+  return false;
+}
+
+Lease HttpStore::take_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) {
+  const std::string path = lease_path(key), own = own_lease();
+  std::string result, why;
+  // What is there, or nothing.
+  const auto read = [&]() -> std::optional<std::string> {
+    result.clear();
+    const Answer answer = fetch(path, k_largest_result, deadline, result, why);
+    if (answer == Answer::absent) return std::string(k_free);
+    if (answer != Answer::found) return std::nullopt;
+    why = "what it has under a lease's key is none";
+    return text_of_result(result);
+  };
+  std::optional<std::string> text = read();
+  if (text && is_held(key, *text, life)) return Lease::others;
+  if (text && send(path, result_of_text(own), deadline, why) == Answer::found) {
+    std::this_thread::sleep_for(k_settle);  // others that found it free write now
+    text = read();
+    if (text == own) return Lease::ours;
+    if (text && is_held(key, *text, life)) return Lease::others;
+    if (text) why = "it does not keep what is written";
+  }
+  log().debug("{} gives no lease: {}", m_name, why);
+  return Lease::none;
+}
+
+void HttpStore::renew_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) {
+  std::string why;
+  const std::string text = life < 1s ? std::string(k_free) : own_lease();
+  if (send(lease_path(key), result_of_text(text), deadline, why) != Answer::found)
+    log().debug("{} renews no lease: {}", m_name, why);
 }
 
 }  // namespace tarsia::cache

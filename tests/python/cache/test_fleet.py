@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from stores import Host, make_keys
+from stores import Host, make_keys, served
 
 # Half a second of work for the compiler.
 SLOW = "\n".join(f"template <int N> int f{i}(int x) {{ volatile int y = x; return f{i}<N - 1>(x * N) + y; }}\n"
@@ -126,6 +126,75 @@ def test_a_lease_of_a_host_that_died_ends(fleet, tmp_path):
     origin, answer, _ = json.loads(out)
     assert (origin, answer) == ("compiled", 42)
     assert "another host compiles it" in log and "compiling as well" not in log  # it waited, and the lease ended by itself
+
+
+class Hosts:
+    """Machines of one store by HTTP, which differ in their cache folders."""
+
+    def __init__(self, folder, url, n):
+        key = make_keys(folder / "key")
+        self.hosts = [Host(folder / f"host{i}", url, sign=key) for i in range(n)]
+
+    def start(self, i, source, **environment):
+        host = self.hosts[i]
+        return subprocess.Popen([sys.executable, "-W", "ignore", "-c", ASK, source], text=True, cwd=host.folder, env={**host.env, **environment},
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def leases(folder):
+    """The texts of the leases that a store's folder has."""
+    return [path.read_bytes().decode() for path in folder.rglob("*") if path.is_file() and path.parts[-2] == "ac" and b"tarsia lease 1" in path.read_bytes()]
+
+
+def test_hosts_of_a_store_by_http_compile_once(tmp_path):
+    store = tmp_path / "store"
+    with served("http-cache", "--folder", str(store)) as url:
+        hosts = Hosts(tmp_path, url, 2)
+        got = results([hosts.start(i, SLOW) for _ in range(8) for i in range(2)])
+        assert {answer for _, answer, _ in got} == {42}
+        origins = [origin for origin, _, _ in got]
+        assert origins.count("compiled") == 1 and {*origins} == {"compiled", "remote", "disk"}
+        assert [text[2:] for text in leases(store)] == ["tarsia lease 1 free"]
+
+
+def test_a_lease_by_http_of_a_host_that_died_ends(tmp_path):
+    store = tmp_path / "store"
+    with served("http-cache", "--folder", str(store)) as url:
+        hosts = Hosts(tmp_path, url, 2)
+        source = SLOW.replace("200", "400")
+        holder = hosts.start(0, source)
+        while not leases(store):
+            assert holder.poll() is None
+        os.killpg(holder.pid, signal.SIGKILL)
+        holder.communicate()
+        later = hosts.start(1, source, TARSIA_LOG="info")
+        out, log = later.communicate(timeout=300)
+        origin, answer, _ = json.loads(out)
+        assert (origin, answer) == ("compiled", 42)
+        assert "another host compiles it" in log and "compiling as well" not in log
+
+
+def test_who_may_not_write_by_http_waits_for_nobody(tmp_path):
+    store = tmp_path / "store"
+    with served("http-cache", "--folder", str(store), "--user", "builder:secret") as url:
+        hosts = Hosts(tmp_path, url, 1)
+        out, log = hosts.start(0, SLOW, TARSIA_LOG="info").communicate(timeout=300)
+        assert json.loads(out)[0] == "compiled" and "another host" not in log
+        assert leases(store) == []
+
+
+def test_something_else_under_a_leases_key_keeps_nobody_waiting(tmp_path):
+    store = tmp_path / "store"
+    with served("http-cache", "--folder", str(store)) as url:
+        hosts = Hosts(tmp_path, url, 2)
+        assert results([hosts.start(0, SLOW)])[0][:2] == ["compiled", 42]
+        for path in [path for path in store.rglob("*") if path.is_file() and path.parts[-2] == "ac"]:
+            if b"tarsia lease 1" in path.read_bytes():
+                path.write_text("<html>no</html>")
+            else:
+                path.unlink()
+        out, log = hosts.start(1, SLOW, TARSIA_LOG="info").communicate(timeout=300)
+        assert json.loads(out)[:2] == ["compiled", 42] and "another host" not in log
 
 
 def test_without_a_store_each_host_compiles_once(fleet, tmp_path):

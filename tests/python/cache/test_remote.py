@@ -129,10 +129,14 @@ def test_an_entry_replayed_under_another_key_is_refused(tmp_path, store, keys):
     url, folder = store
     key = keys("key")
     Host(tmp_path / "one", url, sign=key, near=1).load()
-    first = {path: path.read_bytes() for path in (folder / "ac").rglob("*")}
+    def results():
+        texts = {path: path.read_bytes() for path in (folder / "ac").rglob("*")}
+        return {path: text for path, text in texts.items() if b"tarsia lease" not in text}
+
+    first = results()
     Host(tmp_path / "two", url, sign=key, near=2).load()
     [module] = [path for path in first if path.read_bytes() == first[path]]  # the list's was replaced
-    [newer] = [path for path in (folder / "ac").rglob("*") if path not in first]
+    [newer] = [path for path in results() if path not in first]
     module.write_bytes(newer.read_bytes())
     got = Host(tmp_path / "reader", url, trust=key + ".pub", near=1).load()
     assert (got["origin"], got["answer"], got["refused"]) == ("compiled", 1, 1)
