@@ -12,8 +12,9 @@
 #include "api/text.h"
 #include "base/error.h"
 #include "cache/inventory.h"
+#include "cache/keys.h"
 #include "cache/pack.h"
-#include "cache/remote/keys.h"
+#include "cache/remote/pack_keys.h"
 #include "cache/sweep.h"
 #include "pipeline/entries.h"
 #include "pipeline/no_compile.h"
@@ -147,15 +148,20 @@ int32_t tarsia_cache_prune(uint64_t max_bytes, char** json) {
 
 int32_t tarsia_cache_export(const char* path, char** json) {
   return guarded([&] {
-    const cache::Packed packed = cache::export_pack(usable_store(), path);
-    *json = api::give_json({{"modules", packed.modules}, {"bytes", packed.bytes}});
+    const cache::PackKeys keys = cache::read_pack_keys();
+    const cache::Packed packed =
+        cache::export_pack(usable_store(), path, keys.signer ? &*keys.signer : nullptr);
+    *json = api::give_json({{"modules", packed.modules}, {"bytes", packed.bytes}, {"signer", packed.signer}});
   });
 }
 
 int32_t tarsia_cache_import(const char* path, char** json) {
   return guarded([&] {
-    const cache::Packed packed = cache::import_pack(usable_store(), path);
-    *json = api::give_json({{"modules", packed.modules}, {"known", packed.known}, {"bytes", packed.bytes}});
+    const cache::Packed packed = cache::import_pack(usable_store(), path, cache::read_pack_keys());
+    *json = api::give_json({{"modules", packed.modules},
+                            {"known", packed.known},
+                            {"bytes", packed.bytes},
+                            {"signer", packed.signer}});
   });
 }
 

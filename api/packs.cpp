@@ -88,6 +88,7 @@ int32_t tarsia_record_end(uint64_t recording, char** json) {
     *json = api::give_json({{"modules", pack.packed.modules},
                             {"bytes", pack.packed.bytes},
                             {"written", pack.is_there},
+                            {"signer", pack.packed.signer},
                             {"left_out", std::move(left_out)}});
   });
 }
@@ -112,6 +113,7 @@ int32_t tarsia_replay(const char* path, const int32_t* devices, uint64_t n_devic
     *json = api::give_json({{"modules", packed.modules},
                             {"known", packed.known},
                             {"bytes", packed.bytes},
+                            {"signer", packed.signer},
                             {"gpus", api::ready_gpus(pipeline, given)}});
   });
 }

@@ -1,5 +1,5 @@
-// What tells that a module came from a shared store, and who signed it: the last bytes of what is kept of it
-// beside its own bytes.
+// What tells that a module came from a shared store or a signed pack, and who signed it: the last bytes of
+// what is kept of it beside its own bytes.
 //
 //   meta := meta_of_the_pipeline mark?
 //   mark := "TarsiaFr" signer                 signer: 8 bytes, a KeyId (keys.h); zeros: it was not signed

@@ -14,11 +14,13 @@
 #include "cache/entry.h"
 #include "cache/inventory.h"
 #include "cache/manifest.h"
+#include "cache/mark.h"
 
 namespace tarsia::cache {
 namespace {
 
 constexpr std::string_view k_pack_magic = "TarsiaPk";
+constexpr std::size_t k_signature_size = sizeof(KeyId) + sizeof(Signature);
 
 std::string_view as_text(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
@@ -26,6 +28,46 @@ std::string_view as_text(const Digest& digest) {
 
 [[noreturn]] void refuse(const std::string& why) {
   throw LoadError("it is no whole pack of Tarsia's: " + why);
+}
+
+/// What a signer signs.
+std::string signed_text(const KeyId& signer, std::string_view before) {
+  std::string text("tarsia pack 1");
+  text += '\0';
+  LittleWriter(text).raw(signer).raw(hash_bytes(before));
+  return text;
+}
+
+/// The trusted key that signed what stands before. Throws if the keys do not allow the pack.
+std::optional<KeyId> verify(std::string_view signature, std::string_view before, const PackKeys& keys) {
+  constexpr const char* k_remedy =
+      ": have it signed by one that is (TARSIA_SIGN_KEY where it is made), or allow any by "
+      "TARSIA_TRUST=unsafe-unsigned";
+  if (signature.empty()) {
+    if (keys.must_be_signed)
+      throw UntrustedPack(std::string("it is not signed, and TARSIA_TRUST says whose packs are taken") +
+                          k_remedy);
+    return std::nullopt;
+  }
+  LittleReader in(signature);
+  const auto signer = in.raw<sizeof(KeyId)>();
+  const auto bytes = in.raw<sizeof(Signature)>();
+  PublicKey key;
+  switch (keys.trust.find(signer, key)) {
+    case Signer::trusted:
+      if (!is_signed_by(key, bytes, signed_text(signer, before)))
+        throw UntrustedPack("its signature does not hold: it was changed after " + digits_of(signer) +
+                            " signed it");
+      return signer;
+    case Signer::revoked:
+      throw UntrustedPack("its signer's key " + digits_of(signer) + " is revoked: make it again");
+    case Signer::unknown:
+      break;
+  }
+  if (keys.must_be_signed)
+    throw UntrustedPack("it is signed by " + digits_of(signer) + ", which TARSIA_TRUST does not name" +
+                        k_remedy);
+  return std::nullopt;
 }
 
 bool is_manifest(Kind kind) {
@@ -90,7 +132,7 @@ bool import_manifest(DiskStore& store, const OpenPack::RequestManifest& packed) 
 
 }  // namespace
 
-std::string write_pack(const std::vector<PackEntry>& entries) {
+std::string write_pack(const std::vector<PackEntry>& entries, const SigningKey* signer) {
   std::string bytes(k_pack_magic);
   LittleWriter out(bytes);
   out.number(k_pack_version).number(static_cast<std::uint32_t>(entries.size()));
@@ -99,12 +141,17 @@ std::string write_pack(const std::vector<PackEntry>& entries) {
     bytes.append(entry.payload).append(entry.meta);
     bytes += make_footer(entry.kind, entry.key, entry.payload, entry.meta);
   }
-  out.number(std::uint32_t{0});
+  if (signer) {
+    const KeyId id = id_of(signer->public_key());
+    const Signature signature = signer->sign(signed_text(id, bytes));
+    out.raw(id).raw(signature);
+  }
+  out.number(static_cast<std::uint32_t>(signer ? k_signature_size : 0));
   bytes += as_text(hash_bytes(bytes));
   return bytes;
 }
 
-std::vector<PackEntry> read_pack(std::string_view bytes) {
+std::vector<PackEntry> read_pack(std::string_view bytes, const PackKeys& keys, std::optional<KeyId>* signer) {
   constexpr std::size_t k_head = 16, k_tail = 4 + sizeof(Digest);
   if (!bytes.starts_with(k_pack_magic)) refuse("it does not begin as one");
   if (bytes.size() < k_head + k_tail) refuse("it ends too early");
@@ -115,7 +162,14 @@ std::vector<PackEntry> read_pack(std::string_view bytes) {
   const auto count = head.number<std::uint32_t>();
   const std::string_view body = bytes.substr(0, bytes.size() - sizeof(Digest));
   if (as_text(hash_bytes(body)) != bytes.substr(body.size())) refuse("it is damaged or incomplete");
-  std::string_view rest = body.substr(k_head);
+  const auto signature_size = LittleReader(body.substr(body.size() - 4)).number<std::uint32_t>();
+  if (signature_size != 0 &&
+      (signature_size != k_signature_size || body.size() < k_head + 4 + signature_size))
+    refuse("its signature is none that this Tarsia reads");
+  const std::string_view records = body.substr(0, body.size() - 4 - signature_size);
+  const auto trusted = verify(body.substr(records.size(), signature_size), records, keys);
+  if (signer) *signer = trusted;
+  std::string_view rest = records.substr(k_head);
   std::vector<PackEntry> entries;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (rest.size() < 8) refuse("an entry is missing");
@@ -125,12 +179,11 @@ std::vector<PackEntry> read_pack(std::string_view bytes) {
     entries.push_back(parse_entry(rest.substr(0, size)));
     rest.remove_prefix(size);
   }
-  if (rest.size() != 4 || rest != std::string_view("\0\0\0\0", 4))
-    refuse("something follows its entries, such as a signature, which this Tarsia does not read");
+  if (!rest.empty()) refuse("something follows its entries");
   return entries;
 }
 
-Packed export_pack(DiskStore& store, const std::string& path) {
+Packed export_pack(DiskStore& store, const std::string& path, const SigningKey* signer) {
   std::vector<Key> requests;
   std::set<Key> modules;
   std::vector<Hit> kept;  // the bytes of the entries
@@ -171,22 +224,24 @@ Packed export_pack(DiskStore& store, const std::string& path) {
   std::vector<PackEntry> entries;
   for (std::size_t i = 0; i < kept.size(); ++i)
     entries.push_back({names[i].first, names[i].second, kept[i].entry.payload, kept[i].entry.meta});
-  packed.bytes = write_pack_file(entries, path);
+  packed.bytes = write_pack_file(entries, path, signer);
+  if (signer) packed.signer = digits_of(id_of(signer->public_key()));
   return packed;
 }
 
-std::uint64_t write_pack_file(const std::vector<PackEntry>& entries, const std::string& path) {
+std::uint64_t write_pack_file(const std::vector<PackEntry>& entries, const std::string& path,
+                              const SigningKey* signer) {
   std::uint64_t bytes = 4096;
   for (const PackEntry& entry : entries)
     bytes += entry.payload.size() + entry.meta.size() + k_footer_size + 8;
   if (bytes > k_max_pack) refuse_size(path);
-  const std::string pack = write_pack(entries);
+  const std::string pack = write_pack(entries, signer);
   const std::string_view pieces[] = {pack};
   if (const int error = publish(path, pieces)) throw Error(errno_message("cannot write " + path, error));
   return pack.size();
 }
 
-OpenPack open_pack(const std::string& path) {
+OpenPack open_pack(const std::string& path, const PackKeys& keys) {
   std::string bytes;
   UniqueFd fd;
   struct stat status;
@@ -197,7 +252,7 @@ OpenPack open_pack(const std::string& path) {
                     "none of Tarsia's");
   if (error != 0) throw Error(errno_message("cannot read the pack " + path, error));
   OpenPack pack{.bytes = std::make_shared<const std::string>(std::move(bytes))};
-  pack.entries = read_pack(*pack.bytes);
+  pack.entries = read_pack(*pack.bytes, keys, &pack.signer);
   std::ranges::stable_sort(pack.entries, {}, &PackEntry::kind);
   for (const PackEntry& entry : pack.entries) {
     if (!is_manifest(entry.kind)) continue;
@@ -208,14 +263,14 @@ OpenPack open_pack(const std::string& path) {
   return pack;
 }
 
-Packed import_pack(DiskStore& store, const std::string& path) {
+Packed import_pack(DiskStore& store, const std::string& path, const PackKeys& keys) {
   OpenPack pack;
   try {
-    pack = open_pack(path);
+    pack = open_pack(path, keys);
   } catch (const LoadError& wrong) {
     throw LoadError(path + " is not taken in: " + wrong.what());
   }
-  Packed packed{.bytes = pack.bytes->size()};
+  Packed packed{.bytes = pack.bytes->size(), .signer = pack.signer ? digits_of(*pack.signer) : ""};
   bool all = true;
   auto manifest = pack.manifests.begin();
   for (const PackEntry& entry : pack.entries) {
@@ -231,7 +286,15 @@ Packed import_pack(DiskStore& store, const std::string& path) {
       packed.known += is_module;
       continue;
     }
-    all &= store.keep(entry.kind, entry.key, entry.payload, entry.meta);
+    std::string meta(entry.meta);
+    if (is_module) {
+      meta = without_mark(meta);  // what a pack itself says of signers is worth nothing
+      if (pack.signer) {
+        meta += k_mark;
+        LittleWriter(meta).raw(*pack.signer);
+      }
+    }
+    all &= store.keep(entry.kind, entry.key, entry.payload, meta);
   }
   if (!all)
     throw Error("the cache at " + store.folder() + " did not keep all of " + path +

@@ -7,7 +7,7 @@
 namespace tarsia::cache {
 
 Packed PackStore::add(const OpenPack& pack) {
-  Packed added{.bytes = pack.bytes->size()};
+  Packed added{.bytes = pack.bytes->size(), .signer = pack.signer ? digits_of(*pack.signer) : ""};
   const std::lock_guard lock(m_mutex);
   for (const PackEntry& entry : pack.entries) {
     const InPack in_pack{pack.bytes, entry.payload, entry.meta};

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "cache/entry.h"
-#include "cache/remote/keys.h"
+#include "cache/keys.h"
 
 namespace tarsia::cache {
 

@@ -26,9 +26,9 @@
 
 #include "base/fork.h"
 #include "cache/disk_store.h"
+#include "cache/keys.h"
 #include "cache/module_cache.h"
 #include "cache/remote/breaker.h"
-#include "cache/remote/keys.h"
 #include "cache/remote/settings.h"
 #include "cache/remote/store.h"
 #include "cache/tally.h"

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cache/remote/pack_keys.h"
 #include "jit/build_id.h"
 
 namespace tarsia::pipeline {
@@ -32,8 +33,10 @@ cache::Packed Packs::replay(const std::string& path) {
   cache::OpenPack pack;
   std::vector<MadeWith> made_with;
   try {
-    pack = cache::open_pack(path);
+    pack = cache::open_pack(path, cache::read_pack_keys());
     made_with = read_made_with(pack);
+  } catch (const cache::UntrustedPack& wrong) {
+    throw LoadError(path + " is not replayed: " + wrong.what());
   } catch (const LoadError& wrong) {
     throw LoadError(path + " is not replayed: " + wrong.what() + k_remedy);
   }

@@ -150,7 +150,9 @@ cache::Packed write_recorded(const Recorded& recorded) {
   for (const auto& [key, fact] : facts) add(Kind::fact, key, fact, {});
   std::vector<cache::PackEntry> all;
   for (const auto& [name, entry] : entries) all.push_back(entry);
-  packed.bytes = cache::write_pack_file(all, recorded.path);
+  const cache::PackKeys keys = cache::read_pack_keys();
+  packed.bytes = cache::write_pack_file(all, recorded.path, keys.signer ? &*keys.signer : nullptr);
+  if (keys.signer) packed.signer = cache::digits_of(cache::id_of(keys.signer->public_key()));
   return packed;
 }
 

@@ -168,8 +168,8 @@ def record(path):
 @_errors.told("pass the path of a pack, and devices, a list of GPUs")
 def replay(path, *, devices=None):
     """Takes the modules of a pack into memory: this process then loads them without a compiler and without the cache's folder.
-    A pack is code: replay those alone whose author you trust. Its device code is loaded onto the GPUs of ``devices``, by
-    default all; with [] CUDA is not initialised, so that the process may fork. Returns a dict: modules, known, bytes, gpus."""
+    A pack is code: where TARSIA_TRUST names keys, one of them has to have signed it. Its device code is loaded onto the GPUs of ``devices``, by
+    default all; with [] CUDA is not initialised, so that the process may fork. Returns a dict: modules, known, bytes, signer, gpus."""
     from ._cache.packs import replay
 
     return replay(path, devices)

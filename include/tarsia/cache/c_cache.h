@@ -81,10 +81,11 @@ TARSIA_API int32_t tarsia_cache_prune(uint64_t max_bytes, char** json);
 /// written; then no file is there.
 TARSIA_API int32_t tarsia_cache_export(const char* path, char** json);
 
-/// Takes the modules of a pack into the folder. A pack is code that will run: take in those alone whose
-/// author you trust. Reports `modules`, `known` (of these, how many the folder had) and `bytes` as JSON. Free
-/// `*json` with tarsia_free. Errors: TARSIA_LOAD_ERROR for a file that is no whole pack of a version that
-/// this Tarsia reads; then nothing is taken in.
+/// Takes the modules of a pack into the folder. A pack is code that will run: where TARSIA_TRUST names keys,
+/// one of them has to have signed it. Reports `modules`, `known` (of these, how many the folder had), `bytes`
+/// and `signer` (the trusted key that signed it, or "") as JSON. Free `*json` with tarsia_free. Errors:
+/// TARSIA_LOAD_ERROR for a file that is no whole pack of a version that this Tarsia reads, or that no trusted
+/// key signed; then nothing is taken in.
 TARSIA_API int32_t tarsia_cache_import(const char* path, char** json);
 
 /// Reports as JSON which entry a source hits, or which of its inputs differ from the nearest entry, and how.
@@ -100,9 +101,10 @@ TARSIA_API int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_fil
 TARSIA_API int32_t tarsia_record_begin(const char* path, uint64_t* recording);
 
 /// Writes what a recording noted into its pack, which is there whole or not at all, and ends it. Reports as
-/// JSON `modules`, `bytes`, `written` (false in a process that was forked meanwhile: nothing is written
-/// there) and `left_out`: the `name` of each source whose module is not in the pack, and `why`. Free `*json`
-/// with tarsia_free. Errors: TARSIA_ERROR if it cannot be written; then the recording goes on.
+/// JSON `modules`, `bytes`, `signer` (the key of TARSIA_SIGN_KEY that signed it, or ""), `written` (false in
+/// a process that was forked meanwhile: nothing is written there) and `left_out`: the `name` of each source
+/// whose module is not in the pack, and `why`. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if it
+/// cannot be written; then the recording goes on.
 TARSIA_API int32_t tarsia_record_end(uint64_t recording, char** json);
 
 /// Ends a recording, and writes nothing. One that has ended is no error.
@@ -124,12 +126,13 @@ TARSIA_API int32_t tarsia_cache_fill(const tarsia_file* files, uint64_t n_files,
 TARSIA_API int32_t tarsia_cache_keygen(const char* path);
 
 /// Takes the modules of a pack into this process's memory: from now on they are found before any other. A
-/// pack is code that will run: replay those alone whose author you trust. Then makes these GPUs ready for
-/// them; `devices` null: all that this process sees, none: CUDA is not initialised, so that the process may
-/// be forked. Reports as JSON `modules`, `known` (of these, how many an earlier replay brought), `bytes` and
-/// `gpus`, those that are ready. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if the file cannot be
-/// read; TARSIA_LOAD_ERROR for a file that is no whole pack of this build of Tarsia; TARSIA_CUDA_ERROR for a
-/// GPU that was named and is not there; then nothing of it is used.
+/// pack is code that will run: where TARSIA_TRUST names keys, one of them has to have signed it. Then makes
+/// these GPUs ready for them; `devices` null: all that this process sees, none: CUDA is not initialised, so
+/// that the process may be forked. Reports as JSON `modules`, `known` (of these, how many an earlier replay
+/// brought), `bytes`, `signer` and `gpus`, those that are ready. Free `*json` with tarsia_free. Errors:
+/// TARSIA_ERROR if the file cannot be read; TARSIA_LOAD_ERROR for a file that is no whole pack of this build
+/// of Tarsia, or not signed as it must be; TARSIA_CUDA_ERROR for a GPU that was named and is not there; then
+/// nothing of it is used.
 TARSIA_API int32_t tarsia_replay(const char* path, const int32_t* devices, uint64_t n_devices, char** json);
 
 #ifdef __cplusplus

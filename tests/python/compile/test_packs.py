@@ -15,6 +15,7 @@ import pytest
 from alone import alone
 
 import tarsia
+from stores import make_keys
 
 KERNEL = "template <class T> __global__ void twice(T* x) { *x *= 2; }\n__global__ void one(int* x) { *x = 1; }\n"
 # Uses all that asks for modules. The numbers tell whether the libraries are whole.
@@ -87,13 +88,56 @@ def test_a_fresh_process_runs_the_same_program_without_a_compile(fresh):
     assert report["bytes"] == len(pack) and report["modules"] >= 10
     done, replayed, hits, compiles, workers = fresh(REPLAY, "server")
     assert done == EXPECTED
-    assert replayed == {"modules": report["modules"], "known": 0, "bytes": len(pack), "gpus": []}
+    assert replayed == {"modules": report["modules"], "known": 0, "bytes": len(pack), "signer": "", "gpus": []}
     assert (compiles, workers) == (0, 0) and hits["disk"] == 0 and hits["memory"] >= 10
     assert not list((fresh.folder / "server").rglob("*.so"))  # a replay keeps nothing on disk
 
     # A run that only hits, on disk and in memory, gives the same pack.
     done, again = fresh(RECORD.replace("done = run()", "run(), run(); done = run()"), "builder")
     assert again == report and (fresh.folder / "ops.pack").read_bytes() == pack
+
+
+def test_packs_are_signed_and_those_of_strangers_refused(tmp_path):
+    """With the variables that shared stores have: by the command and in Python."""
+    keys = {name: make_keys(tmp_path / name) for name in ("build", "stranger")}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("TARSIA_SIGN", "TARSIA_TRUST"))}
+
+    def run(program, fails=False, cache="builder", **more):
+        done = subprocess.run([sys.executable, "-c", "import json, tarsia\n" + program], cwd=tmp_path, capture_output=True, text=True,
+                              env={**env, "TARSIA_CACHE_DIR": str(tmp_path / cache), **more})
+        assert (done.returncode != 0) == fails, done.stderr
+        return done.stderr if fails else json.loads(done.stdout)
+
+    def command(*words, cache="builder", **more):
+        return subprocess.run([places.command(), *words], cwd=tmp_path, capture_output=True, text=True,
+                              env={**env, "TARSIA_CACHE_DIR": str(tmp_path / cache), **more})
+
+    record = "with tarsia.record('{}') as r:\n    tarsia.load_inline('int f() {{ return 42; }}')\nprint(json.dumps(r.report))"
+    signer = run(record.format("signed.pack"), TARSIA_SIGN_KEY=keys["build"])["signer"]
+    assert re.fullmatch("[0-9a-f]{16}", signer)
+    assert run(record.format("unsigned.pack"))["signer"] == ""
+    assert run(record.format("stranger.pack"), TARSIA_SIGN_KEY=keys["stranger"])["signer"] not in ("", signer)
+
+    replay = "report = tarsia.replay('{}', devices=[])\nprint(json.dumps([report['signer'], tarsia.load_inline('int f() {{ return 42; }}').origin]))"
+    trust = {"TARSIA_TRUST": keys["build"] + ".pub"}
+    assert run(replay.format("signed.pack"), cache="server", **trust) == [signer, "memory"]
+    assert "LoadError" in (said := run(replay.format("unsigned.pack"), fails=True, cache="server", **trust)) and "it is not signed" in said
+    assert "which TARSIA_TRUST does not name" in run(replay.format("stranger.pack"), fails=True, cache="server", **trust)
+    for allowed in ({}, {"TARSIA_TRUST": "unsafe-unsigned"}, {"TARSIA_TRUST": trust["TARSIA_TRUST"] + ":unsafe-unsigned"}):
+        assert run(replay.format("unsigned.pack"), cache="server", **allowed) == ["", "memory"]
+
+    # By the command. What an import brought goes when its signer's key is revoked.
+    assert command("cache", "export", "all.pack", TARSIA_SIGN_KEY=keys["build"]).returncode == 0
+    refused = command("cache", "import", "unsigned.pack", cache="other", **trust)
+    assert refused.returncode != 0 and "unsigned.pack is not taken in: it is not signed" in refused.stderr
+    taken = command("cache", "import", "all.pack", "--json", cache="other", **trust)
+    assert json.loads(taken.stdout)["signer"] == signer, taken.stderr
+    load = "print(json.dumps(tarsia.load_inline('int f() { return 42; }').origin))"
+    assert run(load, cache="other", **trust) == "disk"
+    public = pathlib.Path(keys["build"] + ".pub").read_text().split()[-1]
+    (tmp_path / "revoked").write_text(f"revoked: {public}\n")
+    assert run(load, cache="other", TARSIA_TRUST=f"{keys['build']}.pub:{tmp_path}/revoked") == "compiled"
+    assert "is revoked" in run(replay.format("signed.pack"), fails=True, TARSIA_TRUST=str(tmp_path / "revoked"))
 
 
 def test_without_a_compiler_and_without_cuda_headers_and_nvrtc(fresh):

@@ -281,7 +281,7 @@ def test_a_pack_brings_modules_to_another_cache(cache):
     assert cache("cache", "import", "ops.pack") == "2 modules came from ops.pack; 2 of them were there\n"
     cache("cache", "clear")
     assert json.loads(cache("cache", "import", "--json", "ops.pack")) == {
-        "modules": 2, "known": 0, "bytes": (cache.folder / "ops.pack").stat().st_size}
+        "modules": 2, "known": 0, "signer": "", "bytes": (cache.folder / "ops.pack").stat().st_size}
     assert cache.python("import tarsia\nwith tarsia.no_compile(): print(tarsia.load('op.cc').answer())") == "42\n"
     assert cache.python(load) == "disk 42\n" and "hits the entry" in cache("cache", "explain", "op.cc")
     assert " 0 damaged" in cache("cache", "verify")

@@ -1,15 +1,19 @@
 // Packs: what one store wrote, another takes in; damage of any byte is refused.
 #include "cache/pack.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/dependency.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "cache/keys.h"
 #include "cache/manifest.h"
+#include "cache/mark.h"
 #include "cache/module_cache.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/cache/private_mounts.h"
@@ -18,6 +22,7 @@ namespace tarsia::cache {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 Key key_of(const std::string& name) {
   return hash_bytes(name);
@@ -97,6 +102,83 @@ TEST_F(Packs, false_numbers_under_a_right_checksum_are_refused) {
                     "ELF, or any other file")
                 .find("it does not begin as one"),
             std::string::npos);
+}
+
+/// Keys of two, of whom the first is trusted.
+struct SignedPacks : Packs {
+  SignedPacks() {
+    make_key_files(dir / "own");
+    make_key_files(dir / "stranger");
+    keys.trust = Trust::read({dir / "own.pub"});
+    keys.must_be_signed = true;
+  }
+  SigningKey key(const char* name) { return SigningKey::read(dir / name); }
+  std::string pack_of(const char* name) {
+    const SigningKey signer = key(name);
+    return write_pack({{Kind::module, key_of("a"), "payload", "meta"}}, &signer);
+  }
+  std::string refusal_by(const PackKeys& keys, std::string_view bytes) {
+    try {
+      read_pack(bytes, keys);
+      return {};
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+  }
+  PackKeys keys;
+};
+
+TEST_F(SignedPacks, a_pack_of_a_trusted_signer_is_taken_and_tells_who_it_is) {
+  std::optional<KeyId> signer;
+  ASSERT_EQ(read_pack(pack_of("own"), keys, &signer).size(), 1u);
+  EXPECT_EQ(signer, id_of(key("own").public_key()));
+  keys.must_be_signed = false;
+  EXPECT_EQ(read_pack(small_pack(), keys, &signer).size(), 2u);
+  EXPECT_EQ(signer, std::nullopt);
+}
+
+TEST_F(SignedPacks, others_are_refused_where_packs_have_to_be_signed) {
+  EXPECT_THAT(refusal_by(keys, small_pack()), HasSubstr("it is not signed, and TARSIA_TRUST says whose"));
+  EXPECT_THAT(refusal_by(keys, pack_of("stranger")), HasSubstr("which TARSIA_TRUST does not name"));
+  keys.must_be_signed = false;
+  EXPECT_EQ(refusal_by(keys, small_pack()), "");
+  EXPECT_EQ(refusal_by(keys, pack_of("stranger")), "");
+}
+
+TEST_F(SignedPacks, a_pack_of_a_revoked_key_is_always_refused) {
+  keys.trust.revoke(key("own").public_key());
+  keys.must_be_signed = false;
+  EXPECT_THAT(refusal_by(keys, pack_of("own")), HasSubstr("is revoked"));
+}
+
+TEST_F(SignedPacks, a_changed_byte_of_a_signed_pack_is_refused_whatever_its_checksum_says) {
+  const std::string bytes = pack_of("own");
+  for (std::size_t i = 0; i < bytes.size() - sizeof(Digest); ++i) {
+    std::string changed = bytes;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_NE(refusal_by(keys, resealed(changed)), "") << i;
+  }
+  // The signature of another pack, and none.
+  const std::string other = write_pack({{Kind::module, key_of("b"), "payload", "meta"}});
+  const std::size_t tail = sizeof(Digest) + 4;
+  std::string moved = other.substr(0, other.size() - tail) + bytes.substr(bytes.size() - tail - 72, 76) +
+                      std::string(sizeof(Digest), ' ');
+  EXPECT_THAT(refusal_by(keys, resealed(moved)), HasSubstr("its signature does not hold"));
+}
+
+TEST_F(SignedPacks, what_an_import_keeps_tells_its_signer_and_not_what_the_pack_claims) {
+  ModuleCache modules(from);
+  modules.keep(key_of("alone"), "a module", "meta" + std::string(k_mark) + "stranger", {});
+  const SigningKey own = key("own");
+  EXPECT_EQ(export_pack(from, pack, &own).signer, digits_of(id_of(own.public_key())));
+  EXPECT_EQ(import_pack(to, pack, keys).signer, digits_of(id_of(own.public_key())));
+  const KeyId id = id_of(own.public_key());
+  EXPECT_EQ(payload(to, Kind::module, key_of("alone")),
+            "a module|meta" + std::string(k_mark) + std::string(id.begin(), id.end()));
+  DiskStore third{dir / "third", 0};
+  export_pack(from, pack);
+  EXPECT_EQ(import_pack(third, pack).signer, "");
+  EXPECT_EQ(payload(third, Kind::module, key_of("alone")), "a module|meta");
 }
 
 TEST_F(Packs, modules_and_what_leads_to_them_go_from_store_to_store) {

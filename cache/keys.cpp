@@ -1,5 +1,5 @@
 // Reads, makes and uses keys by libsodium.
-#include "cache/remote/keys.h"
+#include "cache/keys.h"
 
 #include <sodium.h>
 #include <sys/stat.h>
@@ -60,6 +60,10 @@ KeyId id_of(const PublicKey& key) {
   KeyId id;
   std::memcpy(id.data(), hash.data(), id.size());
   return id;
+}
+
+std::string digits_of(const KeyId& id) {
+  return hex({reinterpret_cast<const char*>(id.data()), id.size()});
 }
 
 SigningKey::SigningKey(const std::array<unsigned char, 32>& seed) {

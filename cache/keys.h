@@ -25,6 +25,8 @@ using Signature = std::array<unsigned char, 64>;
 /// The first bytes of the hash of a public key.
 using KeyId = std::array<unsigned char, 8>;
 KeyId id_of(const PublicKey& key);
+/// For people.
+std::string digits_of(const KeyId& id);
 
 /// Signs. The secret is wiped when this goes.
 class SigningKey {
