@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "cache/manifest.h"
+#include "cache/remote/pack_keys.h"
 
 namespace tarsia::pipeline {
 
