@@ -89,25 +89,28 @@ BlobName name_of_blob(std::string_view bytes) {
   return {hex({reinterpret_cast<const char*>(sum.data()), sum.size()}), bytes.size()};
 }
 
-std::string action_result(const BlobName& blob) {
+std::string action_result(const BlobName& blob, std::string_view contents) {
   std::string digest, file, result;
   add_text(digest, 1, blob.hash);
   add_number(digest, 2 << 3);
   add_number(digest, blob.size);
   add_text(file, 1, "tarsia-entry");
   add_text(file, 2, digest);
+  if (!contents.empty()) add_text(file, 5, contents);
   add_text(result, 2, file);
   return result;
 }
 
-std::optional<BlobName> parse_action_result(std::string_view bytes) {
-  std::optional<BlobName> blob;
+std::optional<ResultFile> parse_action_result(std::string_view bytes) {
+  std::optional<ResultFile> found;
   Field of_result, of_file, of_digest;
   Fields result(bytes);
   while (result.next(of_result)) {
-    if (of_result.number != 2 || blob) continue;
+    if (of_result.number != 2 || found) continue;
     Fields file(of_result.text);
+    std::string_view contents;
     while (file.next(of_file)) {
+      if (of_file.number == 5) contents = of_file.text;
       if (of_file.number != 2) continue;
       BlobName name;
       Fields digest(of_file.text);
@@ -116,11 +119,12 @@ std::optional<BlobName> parse_action_result(std::string_view bytes) {
         if (of_digest.number == 2) name.size = of_digest.value;
       }
       if (!digest.good() || !is_hash(name.hash)) return std::nullopt;
-      blob = std::move(name);
+      found = ResultFile{std::move(name), {}};
     }
     if (!file.good()) return std::nullopt;
+    if (found && contents.size() == found->name.size) found->contents = contents;
   }
-  return result.good() ? blob : std::nullopt;
+  return result.good() ? found : std::nullopt;
 }
 
 std::string result_of_text(std::string_view text) {

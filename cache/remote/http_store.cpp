@@ -23,7 +23,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t k_largest_result = 64 << 10;
+/// An envelope of no more than so many bytes is in the result, too: one request fetches it.
+constexpr std::uint64_t k_small = 128 << 10;
+constexpr std::uint64_t k_largest_result = k_small + (64 << 10);
 constexpr std::string_view k_lease_head = "tarsia lease 1 ";
 constexpr std::string_view k_free = "tarsia lease 1 free";
 /// So far may the clocks of two hosts differ.
@@ -212,14 +214,18 @@ Answer HttpStore::get(const Key& key, Deadline deadline, std::string& envelope, 
   std::string result;
   const Answer answer = fetch("/ac/" + hex(key), k_largest_result, deadline, result, why);
   if (answer != Answer::found) return answer;
-  const std::optional<BlobName> blob = parse_action_result(result);
-  if (!blob || blob->size > k_max_envelope) {
+  std::optional<ResultFile> file = parse_action_result(result);
+  if (!file || file->name.size > k_max_envelope) {
     why = "what it has under the key is no ActionResult";
     return Answer::unusable;
   }
-  const Answer got = fetch("/cas/" + blob->hash, blob->size, deadline, envelope, why);
+  if (!file->contents.empty()) {
+    envelope = std::move(file->contents);
+    return Answer::found;
+  }
+  const Answer got = fetch("/cas/" + file->name.hash, file->name.size, deadline, envelope, why);
   if (got != Answer::found) return got;
-  if (envelope.size() == blob->size) return Answer::found;
+  if (envelope.size() == file->name.size) return Answer::found;
   why = "the entry was cut off";
   return Answer::unusable;
 }
@@ -228,7 +234,9 @@ Answer HttpStore::get(const Key& key, Deadline deadline, std::string& envelope, 
 Answer HttpStore::put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) {
   const BlobName blob = name_of_blob(envelope);
   const Answer sent = send("/cas/" + blob.hash, envelope, deadline, why);
-  return sent == Answer::found ? send("/ac/" + hex(key), action_result(blob), deadline, why) : sent;
+  if (sent != Answer::found) return sent;
+  const std::string_view contents = envelope.size() <= k_small ? envelope : std::string_view();
+  return send("/ac/" + hex(key), action_result(blob, contents), deadline, why);
 }
 
 std::string HttpStore::own_lease() {

@@ -1,6 +1,6 @@
 // Entries by HTTP, in the layout of Bazel's remote cache: bazel-remote, nginx, gateways to object stores.
 //
-//   URL/ac/KEY      an ActionResult (action_result.h) that names …
+//   URL/ac/KEY      an ActionResult (action_result.h) that names, and if it is small also holds, …
 //   URL/cas/HASH    … the envelope, by its SHA-256
 //   URL/ac/LEASE    an ActionResult of one text, who compiles KEY just now: "tarsia lease 1" owner count time
 //

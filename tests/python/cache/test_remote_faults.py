@@ -75,7 +75,8 @@ def test_a_host_that_takes_no_connections_costs_a_tenth_of_a_second(tmp_path, ke
             waiting.connect_ex(server.getsockname())
         address = f"127.0.0.1:{server.getsockname()[1]}"
         for url in (f"http://{address}/cache", f"redis://{address}/0"):
-            got = Host(tmp_path / url[:5], url, trust=keys(url[:4] + "-key") + ".pub").run("""
+            key = keys(url[:4] + "-key") + ".pub"
+            got = [Host(tmp_path / f"{url[:5]}{i}", url, trust=key).run("""
 import json, os, time, tarsia
 url, os.environ["TARSIA_REMOTE"] = os.environ["TARSIA_REMOTE"], ""
 def took(text):
@@ -85,10 +86,10 @@ def took(text):
 took("int zero() { return 0; }")
 without = min(took(f"int a{i}() {{ return {i}; }}") for i in range(5))
 os.environ["TARSIA_REMOTE"] = url
-print(json.dumps([without, took("int b() { return 1; }"), tarsia.stats()["cache"]["remote"]["failures"]]))
-""")
-            without, once, failures = got
-            assert 0.05 < once - without < 0.45 and failures == 1, got
+print(json.dumps([took("int b() { return 1; }") - without, tarsia.stats()["cache"]["remote"]["failures"]]))
+""") for i in range(3)]
+            assert {failures for _, failures in got} == {1}
+            assert 0.05 < min(longer for longer, _ in got) < 0.45, got  # a silent one would take half a second; a busy machine adds to it
 
 
 def test_nobody_listens(tmp_path, keys):

@@ -159,16 +159,37 @@ TEST_F(Envelope, keys_that_others_may_have_read_or_written_are_refused) {
 TEST(ActionResult, names_the_blob_and_damage_names_none_or_another) {
   const BlobName blob = name_of_blob("abc");
   EXPECT_EQ(blob.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  const std::string bytes = action_result(blob);
+  const std::string bytes = action_result(blob, "");
   const auto back = parse_action_result(bytes);
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->hash, blob.hash);
-  EXPECT_EQ(back->size, 3u);
+  EXPECT_EQ(back->name.hash, blob.hash);
+  EXPECT_EQ(back->name.size, 3u);
+  EXPECT_EQ(back->contents, "");
   for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(parse_action_result(bytes.substr(0, n))) << n;
   EXPECT_FALSE(parse_action_result("<html></html>"));
   EXPECT_FALSE(parse_action_result(std::string(100, '\xff')));
   // Fields that are not known are stepped over, as another server may add them.
   EXPECT_TRUE(parse_action_result(std::string("\x20\x00", 2) + bytes + std::string("\x2a\x01x", 3)));
+}
+
+TEST(ActionResult, may_hold_the_blob_and_holds_none_of_another_size) {
+  const BlobName blob = name_of_blob("abc");
+  const std::string bytes = action_result(blob, "abc");
+  const auto back = parse_action_result(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->name.hash, blob.hash);
+  EXPECT_EQ(back->contents, "abc");
+  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(parse_action_result(bytes.substr(0, n))) << n;
+  EXPECT_EQ(parse_action_result(action_result(blob, "abcd")).value().contents, "");
+}
+
+TEST(ActionResult, may_be_a_text) {
+  const std::string bytes = result_of_text("a text");
+  EXPECT_EQ(text_of_result(bytes), "a text");
+  EXPECT_FALSE(parse_action_result(bytes));
+  EXPECT_FALSE(text_of_result(action_result(name_of_blob("abc"), "abc")));
+  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(text_of_result(bytes.substr(0, n))) << n;
+  EXPECT_FALSE(text_of_result("<html></html>"));
 }
 
 }  // namespace
