@@ -8,6 +8,7 @@
 
 #include "api/handles.h"
 #include "api/load.h"
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "registry/host_table.h"
 #include "registry/op/op_registry.h"
@@ -27,13 +28,20 @@ bool provide_routine(std::string_view name) {
   if (std::ranges::find(k_routines, name) == std::end(k_routines)) return false;
   const std::string op(name);
   const std::string text = "#include <tarsia/math/ops.h>\nTARSIA_MATH_OP(" + op + ");\n";
-  const std::string file_name =
-      "tarsia_math_" + op + (registry::host_table()->device_count() > 0 ? ".cu" : ".cc");
-  tarsia_file file{};
-  file.name = file_name.c_str();
-  file.text = text.data();
-  file.bytes = text.size();
-  api::load_inline(&file, 1, nullptr).detach();  // stays for as long as the process
+  // The registry keeps the library, unless the name was taken meanwhile.
+  const auto load = [&](const char* suffix) {
+    const std::string file_name = "tarsia_math_" + op + suffix;
+    tarsia_file file{};
+    file.name = file_name.c_str();
+    file.text = text.data();
+    file.bytes = text.size();
+    api::load_inline(&file, 1, nullptr);
+  };
+  try {
+    load(registry::host_table()->device_count() > 0 ? ".cu" : ".cc");
+  } catch (const NotFound&) {  // a driver, and no CUDA to compile for it
+    load(".cc");
+  }
   return true;
 }
 
@@ -42,10 +50,12 @@ bool provide_routine(std::string_view name) {
 
 }  // namespace
 
-int32_t tarsia_op_load(const char* name, int32_t (*interrupted)(void* context), void* context,
-                       tarsia_op_handle** op) {
-  return registry::guarded([&] {
-    const InterruptScope scope(api::interrupt_check(interrupted, context));
-    *op = api::to_c(OpRegistry::instance().find(name).detach());
-  });
+int32_t tarsia_op_load(const char* name, tarsia_op_handle** op) {
+  return registry::guarded([&] { *op = api::to_c(OpRegistry::instance().find(name).detach()); });
+}
+
+int32_t tarsia_interruptible(int32_t (*call)(void* user), void* user, int32_t (*interrupted)(void* context),
+                             void* context) {
+  const InterruptScope scope(api::interrupt_check(interrupted, context));
+  return call(user);
 }

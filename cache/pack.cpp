@@ -38,36 +38,42 @@ std::string signed_text(const KeyId& signer, std::string_view before) {
   return text;
 }
 
-/// The trusted key that signed what stands before. Throws if the keys do not allow the pack.
-std::optional<KeyId> verify(std::string_view signature, std::string_view before, const PackKeys& keys) {
+/// Who signed what stands before, or claims to have. Throws if the keys do not allow the pack.
+std::optional<PackSigner> verify(std::string_view signature, std::string_view before, const PackKeys& keys) {
   constexpr const char* k_remedy =
-      ": have it signed by one that is (TARSIA_SIGN_KEY where it is made), or allow any by "
+      ": have it signed by one that is trusted (TARSIA_SIGN_KEY where it is made), or allow any by "
       "TARSIA_TRUST=unsafe-unsigned";
   if (signature.empty()) {
     if (keys.must_be_signed)
-      throw UntrustedPack(std::string("it is not signed, and TARSIA_TRUST says whose packs are taken") +
-                          k_remedy);
+      throw UntrustedPack(
+          std::string("it is not signed, and TARSIA_TRUST or TARSIA_SIGN_KEY says whose packs "
+                      "are taken") +
+          k_remedy);
     return std::nullopt;
   }
   LittleReader in(signature);
-  const auto signer = in.raw<sizeof(KeyId)>();
+  PackSigner signer{.id = in.raw<sizeof(KeyId)>()};
   const auto bytes = in.raw<sizeof(Signature)>();
   PublicKey key;
-  switch (keys.trust.find(signer, key)) {
+  switch (keys.trust.find(signer.id, key)) {
     case Signer::trusted:
-      if (!is_signed_by(key, bytes, signed_text(signer, before)))
-        throw UntrustedPack("its signature does not hold: it was changed after " + digits_of(signer) +
+      if (!is_signed_by(key, bytes, signed_text(signer.id, before)))
+        throw UntrustedPack("its signature does not hold: it was changed after " + digits_of(signer.id) +
                             " signed it");
-      return signer;
-    case Signer::revoked:
-      throw UntrustedPack("its signer's key " + digits_of(signer) + " is revoked: make it again");
-    case Signer::unknown:
+      signer.is_trusted = true;
       break;
+    case Signer::revoked:
+      throw UntrustedPack("its signer's key " + digits_of(signer.id) + " is revoked: make it again");
+    case Signer::unknown:
+      if (keys.must_be_signed)
+        throw UntrustedPack("it is signed by " + digits_of(signer.id) + ", which TARSIA_TRUST does not name" +
+                            k_remedy);
   }
-  if (keys.must_be_signed)
-    throw UntrustedPack("it is signed by " + digits_of(signer) + ", which TARSIA_TRUST does not name" +
-                        k_remedy);
-  return std::nullopt;
+  return signer;
+}
+
+std::string name_of(const std::optional<PackSigner>& signer) {
+  return signer && signer->is_trusted ? digits_of(signer->id) : "";
 }
 
 bool is_manifest(Kind kind) {
@@ -151,7 +157,8 @@ std::string write_pack(const std::vector<PackEntry>& entries, const SigningKey* 
   return bytes;
 }
 
-std::vector<PackEntry> read_pack(std::string_view bytes, const PackKeys& keys, std::optional<KeyId>* signer) {
+std::vector<PackEntry> read_pack(std::string_view bytes, const PackKeys& keys,
+                                 std::optional<PackSigner>* signer) {
   constexpr std::size_t k_head = 16, k_tail = 4 + sizeof(Digest);
   if (!bytes.starts_with(k_pack_magic)) refuse("it does not begin as one");
   if (bytes.size() < k_head + k_tail) refuse("it ends too early");
@@ -167,8 +174,8 @@ std::vector<PackEntry> read_pack(std::string_view bytes, const PackKeys& keys, s
       (signature_size != k_signature_size || body.size() < k_head + 4 + signature_size))
     refuse("its signature is none that this Tarsia reads");
   const std::string_view records = body.substr(0, body.size() - 4 - signature_size);
-  const auto trusted = verify(body.substr(records.size(), signature_size), records, keys);
-  if (signer) *signer = trusted;
+  const auto found = verify(body.substr(records.size(), signature_size), records, keys);
+  if (signer) *signer = found;
   std::string_view rest = records.substr(k_head);
   std::vector<PackEntry> entries;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -270,7 +277,7 @@ Packed import_pack(DiskStore& store, const std::string& path, const PackKeys& ke
   } catch (const LoadError& wrong) {
     throw LoadError(path + " is not taken in: " + wrong.what());
   }
-  Packed packed{.bytes = pack.bytes->size(), .signer = pack.signer ? digits_of(*pack.signer) : ""};
+  Packed packed{.bytes = pack.bytes->size(), .signer = name_of(pack.signer)};
   bool all = true;
   auto manifest = pack.manifests.begin();
   for (const PackEntry& entry : pack.entries) {
@@ -291,7 +298,7 @@ Packed import_pack(DiskStore& store, const std::string& path, const PackKeys& ke
       meta = without_mark(meta);  // what a pack itself says of signers is worth nothing
       if (pack.signer) {
         meta += k_mark;
-        LittleWriter(meta).raw(*pack.signer);
+        LittleWriter(meta).raw(pack.signer->id);
       }
     }
     all &= store.keep(entry.kind, entry.key, entry.payload, meta);

@@ -47,6 +47,12 @@ struct PackKeys {
   bool must_be_signed = false;  ///< by a key that is trusted
 };
 
+/// Who signed a pack, or claims to have.
+struct PackSigner {
+  KeyId id{};
+  bool is_trusted = false;  ///< its signature holds
+};
+
 /// Nobody who is trusted signed the pack. The text names the remedy.
 class UntrustedPack : public LoadError {
   using LoadError::LoadError;
@@ -55,10 +61,10 @@ class UntrustedPack : public LoadError {
 /// Without a signer it is not signed.
 std::string write_pack(const std::vector<PackEntry>& entries, const SigningKey* signer = nullptr);
 
-/// Verifies a pack whole: its checksum, its signature, and every entry. Tells the trusted key that signed it;
-/// none if none did. Throws LoadError that says what is wrong with it, and UntrustedPack.
+/// Verifies a pack whole: its checksum, its signature, and every entry. Tells who signed it. Throws LoadError
+/// that says what is wrong with it, and UntrustedPack.
 std::vector<PackEntry> read_pack(std::string_view bytes, const PackKeys& keys = {},
-                                 std::optional<KeyId>* signer = nullptr);
+                                 std::optional<PackSigner>* signer = nullptr);
 
 /// A file that was verified whole.
 struct OpenPack {
@@ -68,7 +74,7 @@ struct OpenPack {
     Manifest manifest;
   };
   std::shared_ptr<const std::string> bytes;
-  std::optional<KeyId> signer;     ///< the trusted key that signed it
+  std::optional<PackSigner> signer;
   std::vector<PackEntry> entries;  ///< of the bytes: modules come before what leads to them
   std::vector<RequestManifest> manifests;
 };

@@ -7,7 +7,8 @@
 namespace tarsia::cache {
 
 Packed PackStore::add(const OpenPack& pack) {
-  Packed added{.bytes = pack.bytes->size(), .signer = pack.signer ? digits_of(*pack.signer) : ""};
+  Packed added{.bytes = pack.bytes->size(),
+               .signer = pack.signer && pack.signer->is_trusted ? digits_of(pack.signer->id) : ""};
   const std::lock_guard lock(m_mutex);
   for (const PackEntry& entry : pack.entries) {
     const InPack in_pack{pack.bytes, entry.payload, entry.meta};

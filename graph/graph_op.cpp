@@ -17,6 +17,27 @@ namespace {
 
 using registry::guarded;
 
+[[noreturn]] void throw_made_of_itself(const std::string& name) {
+  throw ArgumentError::value_error("graph: the op '" + name +
+                                   "' would be made of itself: register it under a name that none of its "
+                                   "nodes has, nor those of the graphs that they are");
+}
+
+/// How many graphs' inference is within that of another, on this thread.
+thread_local constinit int t_depth = 0;
+
+class Depth {
+ public:
+  explicit Depth(const std::string& name) {
+    constexpr int k_most = 100;
+    if (t_depth >= k_most) throw_made_of_itself(name);
+    ++t_depth;
+  }
+  ~Depth() { --t_depth; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+};
+
 /// What binding a graph's op makes: its state.
 struct BoundGraph {
   tarsia_device device;
@@ -46,6 +67,9 @@ class GraphOp {
                                        "' cannot name an op: write letters, digits and underscores");
     if (graph.outputs().empty())
       throw ArgumentError::value_error("graph: it has no output: name one with g.output(value)");
+    if (options.is_registered)
+      for (const Node& node : graph.nodes())
+        if (node.kind == NodeKind::op && node.op == m_name) throw_made_of_itself(m_name);
     m_n_visible = static_cast<std::uint32_t>(graph.outputs().size());
     if (options.is_differentiable) make_backward();
     for (NodeId id : m_forward.inputs()) add_port(m_inputs, m_forward.node(id).name, 0);
@@ -165,6 +189,7 @@ class GraphOp {
   static std::int32_t infer_op(void* self, const tarsia_bind_info* info) {
     return guarded([&] {
       const GraphOp& op = *static_cast<GraphOp*>(self);
+      const Depth depth(op.m_name);
       Inferred& inferred = *static_cast<Inferred*>(info->params);
       inferred.entries = find_ops(op.m_forward);
       inferred.metas = infer(op.m_forward, inferred.entries, {info->inputs, info->n_inputs},

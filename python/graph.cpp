@@ -15,6 +15,7 @@
 #include "python/call/result.h"
 #include "python/checked.h"
 #include "python/core/errors.h"
+#include "python/core/waiting.h"
 #include "python/op/attributes.h"
 #include "python/op/bound_op.h"
 #include "python/op/op.h"
@@ -35,6 +36,12 @@ constexpr uint32_t k_most_outputs = 1024;
 
 [[noreturn]] void fail() {
   throw nb::python_error();
+}
+
+/// After wait_for().
+void check_wait(int32_t code) {
+  if (raise_interruption()) fail();
+  check(code);
 }
 
 tarsia_meta meta_from(const std::string& who, nb::handle shape, nb::handle dtype,
@@ -68,7 +75,13 @@ class GraphHandle {
  public:
   GraphHandle() { check(tarsia_graph_create(&m_graph)); }
   explicit GraphHandle(const std::string& json) {
-    check(tarsia_graph_from_json(json.data(), json.size(), &m_graph));
+    const int32_t code =
+        wait_for("the graph", [&] { return tarsia_graph_from_json(json.data(), json.size(), &m_graph); });
+    if (raise_interruption()) {
+      tarsia_graph_free(m_graph);
+      throw nb::python_error();
+    }
+    check(code);
   }
   ~GraphHandle() { tarsia_graph_free(m_graph); }
   GraphHandle(const GraphHandle&) = delete;
@@ -145,7 +158,8 @@ class GraphHandle {
     }
     std::vector<uint32_t> outputs(k_most_outputs);
     uint32_t n = k_most_outputs;
-    check(tarsia_graph_add(m_graph, &node, outputs.data(), &n));
+    check_wait(
+        wait_for(description.name, [&] { return tarsia_graph_add(m_graph, &node, outputs.data(), &n); }));
     outputs.resize(n);
     return outputs;
   }
@@ -156,8 +170,10 @@ class GraphHandle {
 
   std::vector<uint32_t> gradient(uint32_t loss, uint32_t seed, const std::vector<uint32_t>& wrt) {
     std::vector<uint32_t> gradients(wrt.size());
-    check(tarsia_graph_gradient(m_graph, loss, seed, wrt.data(), static_cast<uint32_t>(wrt.size()),
-                                gradients.data()));
+    check_wait(wait_for("the gradient", [&] {
+      return tarsia_graph_gradient(m_graph, loss, seed, wrt.data(), static_cast<uint32_t>(wrt.size()),
+                                   gradients.data());
+    }));
     return gradients;
   }
 
@@ -183,10 +199,10 @@ class GraphHandle {
     tarsia_op_request request = request_for(metas, attributes, device_from(device));
     if (!read_choice("graph", implementation.ptr(), request.choice)) fail();
     tarsia_bound_op* bound = nullptr;
-    int32_t code;
-    {
-      const nb::gil_scoped_release unlocked;
-      code = tarsia_op_bind(op, &request, &bound);
+    const int32_t code = wait_for("the graph", [&] { return tarsia_op_bind(op, &request, &bound); });
+    if (raise_interruption()) {
+      tarsia_bound_release(bound);
+      throw nb::python_error();
     }
     check(code);
     PyObject* made = make_bound(op, bound, request.device, request.choice);
@@ -212,8 +228,10 @@ class GraphHandle {
   nb::object register_as(const std::string& name, bool differentiable) const {
     tarsia_op_handle* op = nullptr;
     tarsia_library* library = nullptr;
-    check(tarsia_graph_op(m_graph, name.c_str(), differentiable ? TARSIA_GRAPH_DIFFERENTIABLE : 0, &op,
-                          &library));
+    check_wait(wait_for(name.c_str(), [&] {
+      return tarsia_graph_op(m_graph, name.c_str(), differentiable ? TARSIA_GRAPH_DIFFERENTIABLE : 0, &op,
+                             &library);
+    }));
     return nb::cast(new RegisteredGraph(op, library), nb::rv_policy::take_ownership);
   }
 
@@ -221,14 +239,20 @@ class GraphHandle {
   OpRef make_op(uint32_t flags) const {
     tarsia_op_handle* op = nullptr;
     tarsia_library* library = nullptr;
-    check(tarsia_graph_op(m_graph, nullptr, flags, &op, &library));
+    check_wait(
+        wait_for("the graph", [&] { return tarsia_graph_op(m_graph, nullptr, flags, &op, &library); }));
     tarsia_library_release(library);  // the op keeps it
     return OpRef(op);
   }
   /// The op of the graph as it is, whose bindings share memory.
   OpRef dynamic_op() {
+    {
+      const std::lock_guard lock(m_mutex);
+      if (m_dynamic) return OpRef::borrow(m_dynamic.get());
+    }
+    OpRef made = make_op(TARSIA_GRAPH_DYNAMIC);  // without the lock: it gives the GIL away
     const std::lock_guard lock(m_mutex);
-    if (!m_dynamic) m_dynamic = make_op(TARSIA_GRAPH_DYNAMIC);
+    if (!m_dynamic) std::swap(m_dynamic, made);
     return OpRef::borrow(m_dynamic.get());
   }
 

@@ -41,11 +41,11 @@ struct CuLaunchConfig {
   unsigned n_attributes;
 };
 
-/// The functions of libcuda.so.1 that Tarsia uses, by their names. Those after `optional` may be null.
 /// CUDA's numbers of the same names.
 inline constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
 
+/// The functions of libcuda.so.1 that Tarsia uses, by their names. Those after `optional` may be null.
 struct CudaDriver {
   CuResult (*cuInit)(unsigned);
   CuResult (*cuDriverGetVersion)(int*);

@@ -31,14 +31,16 @@ constexpr std::string_view k_free = "tarsia lease 1 free";
 /// So far may the clocks of two hosts differ.
 constexpr auto k_clocks_differ = 60s;
 constexpr auto k_settle = 10ms;
+constexpr std::size_t k_most_seen = 64, k_longest_lease = 256;
 
 std::string lease_path(const Key& key) {
   return "/ac/" + hex(Hasher("tarsia lease").field(hex(key)).finish());
 }
 
-std::int64_t unix_milliseconds() {
+std::uint64_t unix_milliseconds() {
   using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  return static_cast<std::uint64_t>(
+      duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
 }
 
 struct Upload {
@@ -82,6 +84,9 @@ struct HttpStore::Reply {
 HttpStore::HttpStore(const std::string& url) : m_url(url) {
   while (m_url.ends_with('/')) m_url.pop_back();
   m_name = without_password(m_url);
+  unsigned char random[8];
+  randombytes_buf(random, sizeof random);
+  m_owner = hex({reinterpret_cast<const char*>(random), sizeof random});
   watch_forks();
 }
 
@@ -240,13 +245,8 @@ Answer HttpStore::put(const Key& key, std::string_view envelope, Deadline deadli
 }
 
 std::string HttpStore::own_lease() {
-  static const std::string s_process = [] {
-    unsigned char random[8];
-    randombytes_buf(random, sizeof random);
-    return hex({reinterpret_cast<const char*>(random), sizeof random});
-  }();
   const std::lock_guard lock(m_mutex);
-  return std::string(k_lease_head) + s_process + "-" + std::to_string(::getpid()) + " " +
+  return std::string(k_lease_head) + m_owner + "-" + std::to_string(::getpid()) + " " +
          std::to_string(++m_renewals) + " " + std::to_string(unix_milliseconds());
 }
 
@@ -256,12 +256,15 @@ bool HttpStore::is_held(const Key& key, const std::string& text, std::chrono::mi
     m_seen.erase(key);
     return false;
   }
-  const std::int64_t written = std::strtoll(text.c_str() + text.rfind(' ') + 1, nullptr, 10);
-  const std::int64_t off = std::abs(unix_milliseconds() - written);
+  const std::uint64_t written = std::strtoull(text.c_str() + text.rfind(' ') + 1, nullptr, 10),
+                      clock = unix_milliseconds();
+  const std::uint64_t off = std::max(written, clock) - std::min(written, clock);
   const auto now = std::chrono::steady_clock::now();
+  if (m_seen.size() >= k_most_seen) m_seen.clear();
   SeenLease& seen = m_seen[key];
   if (seen.text != text) seen = {text, now};
-  if (now - seen.since < life && off < (life + k_clocks_differ) / 1ms) return true;
+  if (now - seen.since < life && off < static_cast<std::uint64_t>((life + k_clocks_differ) / 1ms))
+    return true;
   m_seen.erase(key);
   return false;
 }
@@ -276,7 +279,8 @@ Lease HttpStore::take_lease(const Key& key, std::chrono::milliseconds life, Dead
     if (answer == Answer::absent) return std::string(k_free);
     if (answer != Answer::found) return std::nullopt;
     why = "what it has under a lease's key is none";
-    return text_of_result(result);
+    std::optional<std::string> text = text_of_result(result);
+    return text && text->size() <= k_longest_lease ? text : std::nullopt;
   };
   std::optional<std::string> text = read();
   if (text && is_held(key, *text, life)) return Lease::others;

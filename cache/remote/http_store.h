@@ -57,8 +57,9 @@ class HttpStore final : public RemoteStore, public ForkAware {
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override;
 
-  std::string m_url;   ///< without a slash at its end
-  std::string m_name;  ///< the same without a password
+  std::string m_url;    ///< without a slash at its end
+  std::string m_name;   ///< the same without a password
+  std::string m_owner;  ///< of leases, with the number of the process
   std::mutex m_mutex;
   std::vector<void*> m_idle;  ///< handles of curl, each with its connection
   std::map<Key, SeenLease> m_seen;

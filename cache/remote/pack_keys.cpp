@@ -10,7 +10,7 @@ PackKeys read_pack_keys() {
   const RemoteSettings settings = RemoteSettings::read();
   PackKeys keys;
   keys.trust = Trust::read(settings.trust);
-  keys.must_be_signed = !keys.trust.empty() && !settings.unsigned_;
+  keys.must_be_signed = (!settings.trust.empty() || !settings.sign_key.empty()) && !settings.unsigned_;
   if (settings.sign_key.empty()) return keys;
   keys.signer.emplace(SigningKey::read(settings.sign_key));
   PublicKey own;

@@ -238,9 +238,7 @@ class Op {
  public:
   /// Looks up an op by its name. If no op has the name of one of `<tarsia/math/ops.h>`, that is compiled and
   /// registered. Throws NotFound, and what load_inline() throws.
-  explicit Op(const std::string& name) {
-    detail::check(tarsia_op_load(name.c_str(), nullptr, nullptr, &m_op));
-  }
+  explicit Op(const std::string& name) { detail::check(tarsia_op_load(name.c_str(), &m_op)); }
   /// Takes over one reference.
   static Op own(tarsia_op_handle* op) { return Op(op); }
   Op(const Op& o) : m_op(o.m_op) { tarsia_op_retain(m_op); }

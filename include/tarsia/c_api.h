@@ -395,10 +395,14 @@ TARSIA_API int32_t tarsia_define_ops(const char* name, const tarsia_op* const* o
 TARSIA_API int32_t tarsia_op_find(const char* name, tarsia_op_handle** op);
 
 /// Does the same, and if no op has the name of one of <tarsia/math/ops.h>, compiles and registers that. So do
-/// graphs, and ops that bind other ops. `interrupted` may be null; it is called as that of tarsia_options.
-/// Errors: TARSIA_NOT_FOUND, those of tarsia_load_inline.
-TARSIA_API int32_t tarsia_op_load(const char* name, int32_t (*interrupted)(void* context), void* context,
-                                  tarsia_op_handle** op);
+/// graphs, and ops that bind other ops. Errors: TARSIA_NOT_FOUND, those of tarsia_load_inline.
+TARSIA_API int32_t tarsia_op_load(const char* name, tarsia_op_handle** op);
+
+/// Calls call(user) and returns what that returns. Meanwhile waits of this thread for compiles ask
+/// interrupted(context) about every 50 ms; once it returns another number than 0, they end with
+/// TARSIA_INTERRUPTED. The functions that take tarsia_options ask those instead.
+TARSIA_API int32_t tarsia_interruptible(int32_t (*call)(void* user), void* user,
+                                        int32_t (*interrupted)(void* context), void* context);
 
 /// Adds a reference to an op.
 TARSIA_API void tarsia_op_retain(tarsia_op_handle* op);

@@ -90,7 +90,7 @@ inline OpReport check_op(const std::string& name, const OpCheck& check = {}) {
                   (check.exact_memory ? uint32_t{TARSIA_CHECK_EXACT_MEMORY} : 0u);
   request.seed = check.seed;
   tarsia_op_handle* op = nullptr;
-  detail::check(tarsia_op_load(name.c_str(), nullptr, nullptr, &op));
+  detail::check(tarsia_op_load(name.c_str(), &op));
   tarsia_check_result* results = nullptr;
   uint64_t n = 0;
   const int32_t code = tarsia_op_check(op, &request, &results, &n);

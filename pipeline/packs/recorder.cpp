@@ -37,6 +37,8 @@ cache::Packed write_recorded(const Recorded& recorded);
 
 Recorder::Id Recorder::begin(const std::string& path) {
   std::string whole = checked_path(path);
+  static_cast<void>(
+      cache::read_pack_keys());  // at the end of a run it would be too late to say what is wrong
   const std::lock_guard lock(m_mutex);
   const Id id = m_next++;
   m_recordings[id].recorded.path = std::move(whole);

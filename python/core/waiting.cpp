@@ -1,6 +1,8 @@
 // Waiting for libtarsia from Python: progress, signals, and an end that does not wait.
 #include "python/core/waiting.h"
 
+#include <tarsia/c_api.h>
+
 #include <utility>
 
 namespace tarsia::python {
@@ -62,6 +64,14 @@ int32_t Wait::interrupted(void* wait) {
   // tarsia._progress raises only exceptions that a signal's handler raises in it.
   if (PyErr_CheckSignals() == 0) static_cast<Wait*>(wait)->tick();
   return keep_raised();
+}
+
+int32_t wait_for(const char* name, int32_t (*call)(void* user), void* user) {
+  Wait wait(name);
+  PyThreadState* const thread = PyEval_SaveThread();
+  const int32_t code = tarsia_interruptible(call, user, &Wait::interrupted, &wait);
+  PyEval_RestoreThread(thread);
+  return code;
 }
 
 bool raise_interruption() {

@@ -53,6 +53,14 @@ class Wait {
   bool m_ticked = false;
 };
 
+/// Makes a call that may wait for a compile: without the GIL, and Ctrl-C ends the wait. Returns its code;
+/// raise_interruption() tells whether a signal's handler raised.
+int32_t wait_for(const char* name, int32_t (*call)(void* user), void* user);
+template <class F>
+int32_t wait_for(const char* name, const F& call) {
+  return wait_for(name, [](void* user) { return (*static_cast<const F*>(user))(); }, const_cast<F*>(&call));
+}
+
 /// Raises again the exception that a signal's handler raised during this thread's last wait. Returns
 /// whether there was one.
 bool raise_interruption();

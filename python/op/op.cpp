@@ -3,6 +3,7 @@
 #include "python/op/op.h"
 
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,17 @@ OpRef kept_op(PyObject* object) {
   return OpRef::borrow(self_of(object)->handle);
 }
 
+/// Looks the op up, and compiles it if it is one of Tarsia's own. False with an error set.
+bool load_op(const char* name, tarsia_op_handle** op) {
+  const int32_t code = wait_for(name, [&] { return tarsia_op_load(name, op); });
+  if (raise_interruption()) {
+    tarsia_op_release(std::exchange(*op, nullptr));
+    return false;
+  }
+  if (code) raise_last_error();
+  return code == 0;
+}
+
 /// Looks the op up again if the registry has changed. False with an error set if the op is gone. The caller
 /// has the object to itself.
 bool refresh(OpObject* self) {
@@ -63,10 +75,8 @@ bool refresh(OpObject* self) {
   if (generation == self->generation) [[likely]]
     return true;
   tarsia_op_handle* found = nullptr;
-  if (tarsia_op_find(tarsia_op_describe(self->handle)->name, &found)) {
-    raise_last_error();
-    return false;
-  }
+  const std::string name = tarsia_op_describe(self->handle)->name;  // the handle may go while it is compiled
+  if (tarsia_op_find(name.c_str(), &found) && !load_op(name.c_str(), &found)) return false;
   const OpRef old(std::exchange(self->handle, found));  // ends last: that may run code of its library
   self->generation = generation;
   forget(*self->last);
@@ -526,13 +536,6 @@ bool wait_for_compiles() {
   return answer.get() == Py_True;
 }
 
-/// Looks the op up, and compiles it if it is one of Tarsia's own. Ctrl-C ends that.
-int32_t load_op(const char* name, tarsia_op_handle** op) {
-  Wait wait(name);
-  const Unlocked unlocked(true);
-  return tarsia_op_load(name, &Wait::interrupted, &wait, op);
-}
-
 }  // namespace
 
 bool add_op_types(PyObject* module) {
@@ -563,14 +566,8 @@ PyObject* find_op(const char* name) {
     generation = tarsia_op_generation();
     code = tarsia_op_find(name, &handle);
   }
-  if (code) {
-    code = load_op(name, &handle);  // the generation before it is an old one: the op is looked up once more
-    if (raise_interruption()) {
-      tarsia_op_release(handle);
-      return nullptr;
-    }
-  }
-  if (code) return raise_last_error();
+  if (code && !load_op(name, &handle))
+    return nullptr;  // the generation is an old one: it is looked up once more
   OpRef found(handle);
   PyObject* object = PyType_GenericAlloc(g_type, 0);
   if (!object) return nullptr;

@@ -11,6 +11,7 @@
 
 #include "python/core/dtype.h"
 #include "python/core/errors.h"
+#include "python/core/waiting.h"
 
 namespace nb = nanobind;
 
@@ -52,7 +53,12 @@ nb::list check_op(const std::string& name, const std::vector<std::vector<int64_t
   request.flags = gradient ? 0 : TARSIA_CHECK_NO_GRADIENT;
   request.seed = seed;
   tarsia_op_handle* op = nullptr;
-  if (tarsia_op_load(name.c_str(), nullptr, nullptr, &op)) raise();
+  const int32_t loaded = wait_for(name.c_str(), [&] { return tarsia_op_load(name.c_str(), &op); });
+  if (raise_interruption()) {
+    tarsia_op_release(op);
+    throw nb::python_error();
+  }
+  if (loaded) raise();
   tarsia_check_result* results = nullptr;
   uint64_t n = 0;
   int32_t code;

@@ -11,8 +11,6 @@
 
 namespace tarsia::registry {
 
-namespace {}  // namespace
-
 tarsia_sparse empty_sparse(const tarsia_meta& meta, tarsia_device device) {
   tarsia_sparse sparse{};
   sparse.whole.device = device;

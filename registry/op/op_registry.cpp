@@ -16,6 +16,24 @@
 
 namespace tarsia::registry {
 
+namespace {
+
+/// Whether this thread is within a provider.
+thread_local constinit bool t_provides = false;
+
+class ProviderScope {
+ public:
+  ProviderScope() { t_provides = true; }
+  ~ProviderScope() { t_provides = m_before; }
+  ProviderScope(const ProviderScope&) = delete;
+  ProviderScope& operator=(const ProviderScope&) = delete;
+
+ private:
+  const bool m_before = t_provides;
+};
+
+}  // namespace
+
 OpRegistry& OpRegistry::instance() {
   static std::atomic<OpRegistry*> s_registry{nullptr};
   return made_once(s_registry, [] { return OpRegistry(); });
@@ -82,7 +100,7 @@ OpRegistry::Change OpRegistry::change_by(const Ref<Library>& library) const {
     Ref<OpEntry> base = known(op->name);
     try {
       if (!base) base = find(op->name);  // the provider may have it; then the registry has changed
-    } catch (const Error& e) {
+    } catch (const NotFound& e) {
       throw LoadError(library->name() + ": TARSIA_IMPLEMENTATION of op '" + op->name + "'" + located(*op) +
                       ": " + e.what());
     }
@@ -116,6 +134,12 @@ void OpRegistry::add(const Ref<Library>& library, const std::function<void(const
   for (bool done = false; !done;) {  // again if another thread was faster
     const std::uint64_t before = generation();
     change = change_by(library);
+    if (t_provides) {
+      const std::vector<std::string> there = names();
+      std::erase_if(change.entries,
+                    [&](const auto& one) { return std::ranges::binary_search(there, one.first); });
+      change.warnings.clear();
+    }
     for (const std::string& text : change.warnings)
       if (told.insert(text).second) warn(text);
     std::lock_guard lock(m_mutex);
@@ -176,7 +200,12 @@ Ref<OpEntry> OpRegistry::find_registered(std::string_view name) const {
 Ref<OpEntry> OpRegistry::find(std::string_view name) const {
   if (Ref<OpEntry> found = found_or_null(name)) return found;
   const Provider provide = m_provider.load(std::memory_order_acquire);
-  if (provide && provide(name)) return find_registered(name);
+  bool provided = false;
+  if (provide) {
+    const ProviderScope scope;
+    provided = provide(name);
+  }
+  if (provided) return find_registered(name);
   throw_not_found(name);
 }
 

@@ -46,7 +46,7 @@ class OpRegistry {
   /// Registers the op of a name and returns true, or returns false if it knows none.
   using Provider = bool (*)(std::string_view name);
   /// Sets who is asked for ops that are not registered. It is called without locks, by several threads at
-  /// once.
+  /// once. What it adds on its thread replaces nothing: an op that has the name by then stays.
   void provide_by(Provider provider) { m_provider.store(provider, std::memory_order_release); }
 
   /// Sorted.

@@ -138,7 +138,7 @@ impl Op {
         let name = c_string(name, "the op's name")?;
         let mut op = ptr::null_mut();
         // SAFETY: the name is a C string.
-        api.check(unsafe { (api.tarsia_op_load)(name.as_ptr(), None, ptr::null_mut(), &mut op) })?;
+        api.check(unsafe { (api.tarsia_op_load)(name.as_ptr(), &mut op) })?;
         let op =
             NonNull::new(op).ok_or_else(|| Error::new(ErrorKind::NotFound, "call", "there is no such op"))?;
         Ok(Op { op, api })

@@ -97,7 +97,7 @@ TARSIA_API int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_fil
 /// Begins to note every module that this process asks for from now on, whichever thread asks and wherever the
 /// module comes from. `path` is the pack that tarsia_record_end writes; its folder has to be there.
 /// Recordings may overlap: each notes all. A process that is forked meanwhile is not recorded. Errors:
-/// TARSIA_ERROR if nothing can be written there.
+/// TARSIA_ERROR if nothing can be written there, TARSIA_ARGUMENT_VALUE for keys that cannot be read.
 TARSIA_API int32_t tarsia_record_begin(const char* path, uint64_t* recording);
 
 /// Writes what a recording noted into its pack, which is there whole or not at all, and ends it. Reports as

@@ -16,6 +16,7 @@
 #include "jit/worker/source/nvcc_spellings.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "jit/worker/source/raw_tokens.h"
@@ -71,9 +72,20 @@ void type_main(std::string& text) {
   size_t untyped = k_nowhere;  // the main, behind the end of a declaration, that the token before this one is
   std::vector<size_t> found;
   int depth = 0;
-  bool in_directive = false, ended = true;  // whether the declaration before this token has ended
+  std::vector<int> depths;  // before each #if that is open: its branches begin alike
+  bool in_directive = false, names_directive = false;
+  bool ended = true;  // whether the declaration before this token has ended
   for_each_raw_token(text, [&](const clang::Token& token, size_t at) {
-    if (token.isAtStartOfLine()) in_directive = token.is(clang::tok::hash);
+    if (token.isAtStartOfLine()) {
+      in_directive = names_directive = token.is(clang::tok::hash);
+      if (in_directive) return;
+    }
+    if (std::exchange(names_directive, false) && token.is(clang::tok::raw_identifier)) {
+      const llvm::StringRef name = token.getRawIdentifier();
+      if (name.starts_with("if")) depths.push_back(depth);
+      if (name.starts_with("el") && !depths.empty()) depth = depths.back();
+      if (name == "endif" && !depths.empty()) depths.pop_back();
+    }
     if (in_directive) return;
     if (token.is(clang::tok::l_paren) && untyped != k_nowhere) found.push_back(untyped);
     const bool is_main = token.is(clang::tok::raw_identifier) && token.getRawIdentifier() == "main";

@@ -3,6 +3,7 @@
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclFriend.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "jit/worker/split/split.h"
 #include "jit/worker/split/token_ranges.h"
@@ -40,6 +41,12 @@ void HostCuts::cut_function(const clang::FunctionDecl& function, SplitItem& item
   if (function.isMain() || m_host_types.is_host(function) || llvm::isa<clang::CXXMethodDecl>(function) ||
       !function.getIdentifier())
     return;
+  if (const clang::FunctionTemplateDecl* pattern = function.getDescribedFunctionTemplate())
+    for (const clang::NamedDecl* parameter : *pattern->getTemplateParameters())
+      if (const auto* type = llvm::dyn_cast<clang::TemplateTypeParmDecl>(parameter);
+          type && type->hasDefaultArgument() &&
+          m_host_types.is_host(type->getDefaultArgument().getArgument().getAsType()))
+        return;
   if (function.doesThisDeclarationHaveABody()) {
     const clang::Stmt* body = function.getBody();
     if (!body || !is_here(body->getBeginLoc())) return;

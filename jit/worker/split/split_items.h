@@ -98,11 +98,13 @@ struct SplitItem {
     }
     for (const clang::IdentifierInfo* name : unseen) visit(name, false);
   }
-  /// Visits those of them that stand in the brackets behind decltype.
+  /// Visits those of them that stand in the brackets behind decltype, and name no member.
   template <class Visit>
   void for_each_asked_name(const Tokens& tokens, const Visit& visit) const {
     for_each_in_decltype(tokens, begin, end, [&](size_t i) {
-      if (tokens[i].identifier && stays(i)) visit(tokens[i].identifier);
+      const clang::tok::TokenKind before = i > begin ? tokens[i - 1].kind : clang::tok::unknown;
+      const bool is_member = before == clang::tok::period || before == clang::tok::arrow;
+      if (tokens[i].identifier && !is_member && stays(i)) visit(tokens[i].identifier);
     });
   }
 

@@ -37,6 +37,7 @@ class RegionReader {
       else
         take(token), more = next(token);
     }
+    if (m_result.of_nvrtc.size() != m_conditions_of_nvrtc) m_result.of_nvrtc.clear();
     for (auto& [at, words] : m_asked) {
       FileRegions::Directive& directive = m_result.directives[at];
       directive.of_host = std::none_of(words.begin(), words.end(), [&](const std::string& word) {
@@ -57,6 +58,10 @@ class RegionReader {
     return m_text.substr(begin_of(token), token.getLength());
   }
 
+  using Word = std::pair<uint32_t, llvm::StringRef>;
+  static bool is_nvrtc(const Word& word) { return word.second == "__CUDACC_RTC__"; }
+  static bool names_nvrtc(const std::vector<Word>& words) { return std::ranges::any_of(words, is_nvrtc); }
+
   // Reads a directive's line; `token` is what follows it.
   bool directive(clang::Token& token) {
     const uint32_t hash = begin_of(token);
@@ -64,7 +69,7 @@ class RegionReader {
     if (!more || token.isAtStartOfLine()) return more;
     const llvm::StringRef kind = spelling(token);
     const uint32_t first = begin_of(token);
-    std::vector<std::pair<uint32_t, llvm::StringRef>> words;
+    std::vector<Word> words;
     uint32_t end = offset();
     for (more = next(token); more && !token.isAtStartOfLine(); more = next(token)) {
       end = offset();
@@ -73,9 +78,10 @@ class RegionReader {
     const bool asks =
         std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_arch(word.second); });
     if (kind == "if" || kind == "ifdef" || kind == "ifndef") {
-      const bool of_nvrtc = !words.empty() && std::ranges::all_of(words, [](const auto& word) {
-        return word.second == "__CUDACC_RTC__" || word.second == "defined";
-      });
+      const bool of_nvrtc =
+          names_nvrtc(words) && !is_skipped(end) && std::ranges::all_of(words, [](const auto& word) {
+            return is_nvrtc(word) || word.second == "defined";
+          });
       m_groups.push_back({hash, asks, of_nvrtc});
     } else if (kind.starts_with("el")) {
       if (!m_groups.empty()) m_groups.back().asks |= asks;
@@ -91,6 +97,7 @@ class RegionReader {
       if (is_skipped(hash) && in_arch_group())
         for (auto [at, word] : words) m_result.names.emplace_back(at, word.str());
     }
+    if (kind.starts_with("if") || kind.starts_with("elif")) m_conditions_of_nvrtc += names_nvrtc(words);
     const bool holds = kind.starts_with("if") || kind.starts_with("el") || kind == "endif" ||
                        kind == "define" || kind == "undef";
     if (!holds && is_skipped(hash) && !in_arch_group()) m_result.dead.emplace_back(hash, end);
@@ -130,6 +137,7 @@ class RegionReader {
     bool of_nvrtc;  // as FileRegions::of_nvrtc
   };
   std::vector<Group> m_groups;  // that are open
+  size_t m_conditions_of_nvrtc = 0;
   std::set<std::string> m_defined;
   std::map<size_t, std::vector<std::string>> m_asked;  // the words of conditions, by their directives
   FileRegions m_result;

@@ -35,7 +35,8 @@ struct FileRegions {
   Ranges dead;
   /// From an #if to its #endif, where a condition asks whether the device is compiled.
   Ranges asking;
-  /// Those of them that have no #else, and ask for __CUDACC_RTC__ alone.
+  /// Those of them that have no #else, ask for __CUDACC_RTC__ alone, and hold what the host sees. None if
+  /// another condition of the file asks for it: there the file has something in their place.
   Ranges of_nvrtc;
 
   bool in_directive(uint32_t at) const;

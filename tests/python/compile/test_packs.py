@@ -126,6 +126,14 @@ def test_packs_are_signed_and_those_of_strangers_refused(tmp_path):
     for allowed in ({}, {"TARSIA_TRUST": "unsafe-unsigned"}, {"TARSIA_TRUST": trust["TARSIA_TRUST"] + ":unsafe-unsigned"}):
         assert run(replay.format("unsigned.pack"), cache="server", **allowed) == ["", "memory"]
 
+    # A file of keys that names none, a list of revoked keys alone, and a builder that trusts itself alone.
+    (tmp_path / "none").write_text("# lost\n")
+    assert "it is not signed" in run(replay.format("unsigned.pack"), fails=True, cache="server", TARSIA_TRUST=str(tmp_path / "none"))
+    assert "it is not signed" in run(replay.format("unsigned.pack"), fails=True, cache="server", TARSIA_SIGN_KEY=keys["build"])
+    assert run(replay.format("signed.pack"), cache="server", TARSIA_SIGN_KEY=keys["build"]) == [signer, "memory"]
+    missing = run(record.format("lost.pack"), fails=True, TARSIA_SIGN_KEY=str(tmp_path / "absent"))
+    assert "absent" in missing and "in stop" not in missing  # before anything ran
+
     # By the command. What an import brought goes when its signer's key is revoked.
     assert command("cache", "export", "all.pack", TARSIA_SIGN_KEY=keys["build"]).returncode == 0
     refused = command("cache", "import", "unsigned.pack", cache="other", **trust)
@@ -138,6 +146,8 @@ def test_packs_are_signed_and_those_of_strangers_refused(tmp_path):
     (tmp_path / "revoked").write_text(f"revoked: {public}\n")
     assert run(load, cache="other", TARSIA_TRUST=f"{keys['build']}.pub:{tmp_path}/revoked") == "compiled"
     assert "is revoked" in run(replay.format("signed.pack"), fails=True, TARSIA_TRUST=str(tmp_path / "revoked"))
+    assert command("cache", "import", "all.pack", cache="late").returncode == 0  # by one who trusts nobody in particular
+    assert run(load, cache="late") == "disk" and run(load, cache="late", TARSIA_TRUST=str(tmp_path / "revoked")) == "compiled"
 
 
 def test_without_a_compiler_and_without_cuda_headers_and_nvrtc(fresh):

@@ -102,6 +102,32 @@ def test_whoever_names_an_op_gets_it_compiled(code):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("other", [
+    "tarsia.Graph.from_json(TEXT)", "tarsia.testing.check('erfc')", "tarsia.op('erfc')", "tarsia.Graph().add('erfc', g.input('z'))"],
+    ids=["json", "check", "op", "add"])
+def test_threads_that_ask_at_once_do_not_wait_for_each_other_for_ever(tmp_path, other):
+    code = f"""
+import faulthandler, threading, time
+import tarsia, tarsia.testing
+faulthandler.dump_traceback_later(100, exit=True)
+TEXT = '{{"format": "tarsia-graph", "version": 1, "outputs": [{{"name": "y", "value": "y"}}], "nodes": [' \\
+       '{{"name": "x", "kind": "input", "shape": null, "dtype": null, "storage": "dense"}},' \\
+       '{{"name": "y", "kind": "op", "op": "erfc", "inputs": ["x"], "attributes": {{}}}}]}}'
+g = tarsia.Graph()
+first = threading.Thread(target=lambda: tarsia.op("erfc"))
+first.start()
+time.sleep(0.2)
+try:
+    {other}
+except tarsia.ArgumentValueError:
+    pass  # of another graph
+first.join()
+assert "erfc" in tarsia.ops
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "TARSIA_CACHE_DIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+
+
 def test_where_nothing_may_be_compiled_the_error_names_the_op(tmp_path):
     code = """
 import tarsia

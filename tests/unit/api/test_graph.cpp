@@ -157,6 +157,23 @@ TEST_F(GraphFace, a_registered_graph_is_an_op_until_it_is_unloaded) {
   EXPECT_THROW(tarsia::Op("face_double_plus_one"), tarsia::NotFound);
 }
 
+TEST_F(GraphFace, a_graph_is_not_made_of_itself) {
+  Graph g;
+  g.output(abs(g.input("x")));
+  EXPECT_THAT(error_of([&] { g.register_as("abs"); }), HasSubstr("'abs' would be made of itself"));
+  // Two that are made of each other.
+  const tarsia::Library first = g.register_as("face_first");
+  Graph second;
+  second.output(second.add("face_first", {second.input("x")}));
+  const tarsia::Library other = second.register_as("face_second");
+  Graph again;
+  again.output(again.add("face_second", {again.input("x")}));
+  const tarsia::Library circle = again.register_as("face_first");
+  EXPECT_THAT(error_of([&] { tarsia::Op("face_second").bind({vector}); }),
+              HasSubstr("would be made of itself"));
+  for (const tarsia::Library& library : {other, circle}) library.unload();
+}
+
 TEST_F(GraphFace, an_op_of_a_graph_has_a_backward_if_asked) {
   Graph g;
   const GraphValue x = g.input("x");

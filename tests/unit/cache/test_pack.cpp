@@ -129,16 +129,22 @@ struct SignedPacks : Packs {
 };
 
 TEST_F(SignedPacks, a_pack_of_a_trusted_signer_is_taken_and_tells_who_it_is) {
-  std::optional<KeyId> signer;
+  std::optional<PackSigner> signer;
   ASSERT_EQ(read_pack(pack_of("own"), keys, &signer).size(), 1u);
-  EXPECT_EQ(signer, id_of(key("own").public_key()));
+  ASSERT_TRUE(signer && signer->is_trusted);
+  EXPECT_EQ(signer->id, id_of(key("own").public_key()));
+  keys.must_be_signed = false;
+  ASSERT_EQ(read_pack(pack_of("stranger"), keys, &signer).size(), 1u);
+  ASSERT_TRUE(signer && !signer->is_trusted);
+  EXPECT_EQ(signer->id, id_of(key("stranger").public_key()));
   keys.must_be_signed = false;
   EXPECT_EQ(read_pack(small_pack(), keys, &signer).size(), 2u);
-  EXPECT_EQ(signer, std::nullopt);
+  EXPECT_FALSE(signer);
 }
 
 TEST_F(SignedPacks, others_are_refused_where_packs_have_to_be_signed) {
-  EXPECT_THAT(refusal_by(keys, small_pack()), HasSubstr("it is not signed, and TARSIA_TRUST says whose"));
+  EXPECT_THAT(refusal_by(keys, small_pack()),
+              HasSubstr("it is not signed, and TARSIA_TRUST or TARSIA_SIGN_KEY says whose"));
   EXPECT_THAT(refusal_by(keys, pack_of("stranger")), HasSubstr("which TARSIA_TRUST does not name"));
   keys.must_be_signed = false;
   EXPECT_EQ(refusal_by(keys, small_pack()), "");
@@ -174,6 +180,11 @@ TEST_F(SignedPacks, what_an_import_keeps_tells_its_signer_and_not_what_the_pack_
   EXPECT_EQ(import_pack(to, pack, keys).signer, digits_of(id_of(own.public_key())));
   const KeyId id = id_of(own.public_key());
   EXPECT_EQ(payload(to, Kind::module, key_of("alone")),
+            "a module|meta" + std::string(k_mark) + std::string(id.begin(), id.end()));
+  // Who does not trust the signer yet, and takes it, knows later whose it was.
+  DiskStore late{dir / "late", 0};
+  EXPECT_EQ(import_pack(late, pack).signer, "");
+  EXPECT_EQ(payload(late, Kind::module, key_of("alone")),
             "a module|meta" + std::string(k_mark) + std::string(id.begin(), id.end()));
   DiskStore third{dir / "third", 0};
   export_pack(from, pack);

@@ -46,10 +46,7 @@ c_functions! {
         kernel: *const tarsia_kernel, device: i32, shared_bytes: u32, limit: u32, threads: *mut u32,
     ) -> i32;
     fn tarsia_op_names(names: *mut *mut *mut c_char, n: *mut u64) -> i32;
-    fn tarsia_op_load(
-        name: *const c_char, interrupted: Option<unsafe extern "C" fn(*mut c_void) -> i32>, context: *mut c_void,
-        op: *mut *mut tarsia_op_handle,
-    ) -> i32;
+    fn tarsia_op_load(name: *const c_char, op: *mut *mut tarsia_op_handle) -> i32;
     fn tarsia_op_retain(op: *mut tarsia_op_handle);
     fn tarsia_op_release(op: *mut tarsia_op_handle);
     fn tarsia_op_describe(op: *const tarsia_op_handle) -> *const tarsia_op;

@@ -118,6 +118,19 @@ TEST(OpRegistry, an_op_that_is_not_registered_is_asked_of_the_provider) {
   registry.remove(*library);
 }
 
+TEST(OpRegistry, what_the_provider_adds_replaces_nothing) {
+  OpRegistry& registry = OpRegistry::instance();
+  Ref<Library> own = load("ops");
+  registry.provide_by(+[](std::string_view) {
+    EXPECT_THAT(load("ops_other")->warnings(), testing::IsEmpty());
+    return true;
+  });
+  EXPECT_THAT(error_of([&] { registry.find("test_absent"); }), HasSubstr("no op 'test_absent'"));
+  registry.provide_by(nullptr);
+  EXPECT_EQ(&registry.find("test_version")->library(), own.get());
+  registry.remove(*own);
+}
+
 struct Bad {
   const char* module;
   const char* text;

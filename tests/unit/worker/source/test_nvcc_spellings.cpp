@@ -62,6 +62,8 @@ TEST(TypeMain, int_stands_before_a_main_without_a_type) {
   EXPECT_EQ(typed("void f() {}\nmain\n() {}"), "void f() {}\nint main\n() {}");
   EXPECT_EQ(typed("int x;\n#define A \\\n  b\n\nmain() {}"), "int x;\n#define A \\\n  b\n\nint main() {}");
   EXPECT_EQ(typed("main(); main() {}"), "int main(); int main() {}");
+  EXPECT_EQ(typed("#ifdef A\nint g(int x) {\n#else\nint g() {\n#endif\n  return 1; }\nmain() {}"),
+            "#ifdef A\nint g(int x) {\n#else\nint g() {\n#endif\n  return 1; }\nint main() {}");
 }
 
 TEST(TypeMain, leaves_other_text_alone) {

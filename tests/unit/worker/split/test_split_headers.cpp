@@ -260,19 +260,45 @@ TEST_F(SplitTest, functions_of_the_host_that_a_region_keeps_from_nvrtc_stay_if_t
                                         "#if !defined(__CUDACC_RTC__)\n"
                                         "template <class T> __host__ auto make(T x) { return x; }\n"
                                         "__host__ inline int never(int x) { return x; }\n"
-                                        "#endif\n"
-                                        "#ifndef __CUDACC_RTC__\n"
-                                        "__host__ inline int other(int x) { return x; }\n"
-                                        "#else\n__device__ int other(int x) { return x; }\n#endif\n";
+                                        "#endif\n";
   DeviceSlice slice = split(
       "#include \"makers.h\"\ntemplate <class T> struct Asks { using Made = decltype(make(T())); };\n"
-      "__global__ void k(int* x, Asks<int>* asks) { decltype(other(1)) n = other(*x); *x = n; }\n",
+      "__global__ void k(int* x, Asks<int>* asks) { *x = 1; }\n",
       {}, {folder.path()});
   const std::string text = text_of(slice, folder.path() + "/makers.h");
   EXPECT_THAT(text, HasSubstr("#if 1"));
   EXPECT_THAT(text, HasSubstr("auto make(T x) {for(;;)__trap();}"));
   EXPECT_THAT(text, Not(HasSubstr("never")));
-  EXPECT_THAT(text, HasSubstr("#ifndef __CUDACC_RTC__\n"));
+}
+
+TEST_F(SplitTest, a_region_stays_closed_to_nvrtc_where_the_file_has_another_for_it) {
+  TemporaryDir folder;
+  std::ofstream(folder / "dim.h")
+      << "#pragma once\n#ifndef __CUDACC_RTC__\n"
+         "struct Dim { int x; };\ninline int size(Dim d) { return d.x + 1; }\n#endif\n"
+         "#ifdef __CUDACC_RTC__\nstruct Dim { int x; };\n#endif\n";
+  DeviceSlice slice = split(
+      "#include \"dim.h\"\ntemplate <class T> struct Asks { using Size = decltype(size(T())); };\n"
+      "__global__ void k(int* x, Dim d, Asks<Dim>*) { *x = d.x; }\n",
+      {}, {folder.path()});
+  EXPECT_THAT(text_of(slice, folder.path() + "/dim.h"), HasSubstr("#ifndef __CUDACC_RTC__\n"));
+}
+
+TEST_F(SplitTest,
+       functions_of_the_host_stay_away_whose_names_are_those_of_members_or_that_take_the_hosts_types) {
+  TemporaryDir folder;
+  std::ofstream(folder / "load.h")
+      << "#pragma once\n#include <memory>\n"
+         "template <class T> T load(const T* x) { return *x; }\n"
+         "template <class T, class A = std::allocator<T>> T save(T x) { return x; }\n";
+  DeviceSlice slice = split(
+      "#include \"load.h\"\n"
+      "template <class C> struct ValueOf { using type = decltype(C().load()); using other = "
+      "decltype(save(C())); };\n"
+      "__global__ void k(int* x, ValueOf<int>*) { *x = 1; }\n",
+      {}, {folder.path()});
+  for (const auto& file : slice.files) EXPECT_THAT(file.text, Not(HasSubstr("T load(")));
+  for (const auto& file : slice.files) EXPECT_THAT(file.text, Not(HasSubstr("T save(")));
 }
 
 TEST_F(SplitTest, headers_come_in_the_order_in_which_the_host_enters_them) {
