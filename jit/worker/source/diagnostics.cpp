@@ -106,6 +106,18 @@ DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef 
   set_main_text(std::move(main_file), main_text);
 }
 
+// Which methods an abstract class lacks stands in notes, at headers; the error is what people read.
+void DiagnosticCollector::tell_missing_method(llvm::StringRef note) {
+  const std::string method = note.split('\'').second.take_until([](char c) { return c == '\''; }).str();
+  for (auto error = m_diagnostics.rbegin(); error != m_diagnostics.rend(); ++error) {
+    if (error->severity != Severity::error) continue;
+    constexpr llvm::StringRef k_remedy = "; write what it is to override: ";
+    const bool is_first = !llvm::StringRef(error->message).contains(k_remedy);
+    error->message += (is_first ? k_remedy.str() : ", ") + "'" + method + "'";
+    return;
+  }
+}
+
 void DiagnosticCollector::set_main_text(std::string main_file, llvm::StringRef main_text) {
   m_main_file = std::move(main_file);
   const llvm::StringRef text = main_text.rtrim();
@@ -208,6 +220,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   if (level == Level::Note && !m_refuted.empty() && diagnostic.message == "'" + m_refuted + "' declared here")
     return;
   if (level == Level::Note && diagnostic.message == "'__cudaPushCallConfiguration' declared here") return;
+  if (info.getID() == clang::diag::note_pure_virtual_function) tell_missing_method(text.str());
   // A macro that stands before the includes: the note would show the prelude's copy of it.
   if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&

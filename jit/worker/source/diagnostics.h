@@ -52,6 +52,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   bool met_unknown_reference() const { return m_met_unknown_reference; }
 
  private:
+  void tell_missing_method(llvm::StringRef note);
   std::string m_main_file;
   bool m_system_headers;
   int m_standard = 23;             // of C++

@@ -64,5 +64,7 @@ def test_a_property_that_makes_no_operator():
 
 
 def test_a_method_that_is_needed_and_missing_is_a_compile_error():
-    with pytest.raises(tarsia.CompileError, match="abstract class type .BadProp."):
+    with pytest.raises(tarsia.CompileError, match="abstract class type .BadProp.; write what it is to override: .TypeString."):
         tarsia.load_inline(source().replace("std::string TypeString() const override", "std::string Name() const"))
+    with pytest.raises(tarsia.CompileError, match="write what it is to override: .area., .name."):
+        tarsia.load_inline("struct Shape { virtual int area() = 0; virtual int name() = 0; };\nstruct Square : Shape {};\nint f() { return Square().area(); }")

@@ -147,6 +147,28 @@ def test_inputs_and_parameters(line):
             call()
 
 
+def test_calls_with_what_an_operator_does_not_take_name_it(product):
+    a = np.ones(3, np.float32)
+    made = mobula.op.MoProduct[np.ndarray]()
+    with pytest.raises(tarsia.ArgumentTypeError, match="MoProduct: an instance's call takes no 'foo', but the inputs a, b"):
+        made(a, a, foo=3)
+
+    @mobula.op.register
+    class MoPicky:
+        def forward(self, x):
+            return x
+
+        def backward(self, dy):
+            return dy
+
+        def infer_shape(self, in_shape):
+            assert len(in_shape[0]) == 2, "two dimensions"
+            return in_shape, in_shape
+
+    with pytest.raises(tarsia.OpError, match=r"MoPicky: infer_shape does not take inputs of the shapes \(3,\): two dimensions"):
+        mobula.op.MoPicky(a)
+
+
 def test_registration_of_the_wrong_things():
     with pytest.raises(tarsia.ArgumentTypeError, match="operator MoHalf: there is no backward"):
         @mobula.op.register

@@ -1,6 +1,6 @@
 """Operators on arrays with NumPy's interface, which keep no graph: an instance keeps the tensors of its last call for backward."""
 
-from ..._errors import ArgumentValueError
+from ..._errors import ArgumentTypeError, ArgumentValueError
 from .common import INPUT_FUNCS, assign, checked_requests, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import ArrayFunctions
 
@@ -36,6 +36,9 @@ def _class_of(op, name, module, view, plain):
         inputs, (positional, named) = get_in_data(*args, op=op, **kwargs)
         if positional:
             raise ArgumentValueError(f"{name} takes {len(get_varnames(op.forward))} inputs at most, got {len(args)}")
+        if named:
+            raise ArgumentTypeError(f"{name}: an instance's call takes no '{next(iter(named))}', but the inputs {', '.join(get_varnames(op.forward))}; "
+                                    "parameters are given when the instance is made")
         self._set_functions(inputs)
         shapes = infer(self, op, [view(one) for one in inputs], module.dtype("float32"))
         run_forward(self, op, view, inputs, [module.empty(shape, dtype=dtype) for shape, dtype in shapes])

@@ -87,7 +87,11 @@ def assign(_, dst, req, src):
 def infer(instance, op, in_data, default):
     """((shape, dtype) of each output) of an operator's instance. `default`: the dtype where there is no input."""
     shapes = get_in_shape(in_data)
-    inferred = instance.infer_shape(shapes)
+    try:
+        inferred = instance.infer_shape(shapes)
+    except AssertionError as error:
+        raise OpValueError(f"{op.__name__}: infer_shape does not take inputs of the shapes {', '.join(map(str, shapes))}"
+                           f"{': ' + str(error) if str(error) else ''}") from error
     if not isinstance(inferred, (list, tuple)) or len(inferred) < 2:
         raise OpValueError(f"{op.__name__}: infer_shape gives the shapes of the inputs and those of the outputs, such as "
                            f"([(2, 3)], [(2, 3)]), not {inferred!r}")
