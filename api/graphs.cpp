@@ -84,11 +84,10 @@ int32_t tarsia_graph_add(tarsia_graph* given, const tarsia_graph_node* node, tar
     if (node->has_device) op.device = node->device;
     Graph& to = *graph_of(given);
     const graph::Node& made = to.node(to.add_op(std::move(op)));
-    const auto found = registry::OpRegistry::instance().find(made.op);
     const uint32_t room = *n_outputs;
     *n_outputs = 0;
     for (uint32_t i = 0; i < made.outputs.size(); ++i) {
-      if (i < found->op().n_outputs && found->op().outputs[i].flags & TARSIA_PORT_HIDDEN) continue;
+      if (made.hidden[i]) continue;
       if (*n_outputs == room)
         throw ArgumentError::value_error("there is no room for the outputs of '" + made.name + "'");
       outputs[(*n_outputs)++] = made.outputs[i];

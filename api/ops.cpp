@@ -91,7 +91,7 @@ int32_t tarsia_op_count(tarsia_op_handle* op, const tarsia_op_request* request, 
   return guarded([&] {
     const registry::Arity arity = registry::counts_of(from_c(op)->op(), *request);
     *n_inputs = arity.n_inputs;
-    *n_outputs = arity.n_outputs;
+    *n_outputs = static_cast<uint32_t>(std::ranges::count(arity.hidden, false));
   });
 }
 

@@ -113,7 +113,7 @@ class Reverse {
     const auto take = [&](auto&& value) { inputs.push_back(needs[inputs.size()] ? value() : k_none); };
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
       take([&] {
-        const bool is_hidden = i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;
+        const bool is_hidden = node.hidden[i];
         const ValueId gradient = m_gradient[node.outputs[i]];
         return gradient == k_none && !is_hidden ? m_graph.add_fill(node.outputs[i], 0) : gradient;
       });

@@ -132,8 +132,7 @@ NodeId Graph::add_checked(OpNode given) {
   node.inputs.resize(arity.n_inputs, k_none);
   node.attributes = std::move(given.attributes);
   node.device = given.device;
-  for (std::uint32_t i = 0; i < arity.n_outputs; ++i)
-    node.n_visible += !(i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN);
+  node.hidden = arity.hidden;
   return add_node(std::move(node), arity.n_outputs);
 }
 

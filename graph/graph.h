@@ -73,7 +73,7 @@ struct Node {
   std::vector<ValueId> outputs;
   std::string op;                          ///< op: its name
   std::vector<NamedAttribute> attributes;  ///< op
-  std::uint32_t n_visible = 0;             ///< op: outputs that callers get, in front of the hidden ones
+  std::vector<bool> hidden = {};           ///< op: for each output, whether callers of the op do not get it
   std::optional<tarsia_device> device;     ///< op: where it runs; none: where the graph is bound
   NodeId forward = k_none;                 ///< gradient: of which node
   std::vector<ValueId> add_to;             ///< gradient: for each output the value that it adds to, or k_none

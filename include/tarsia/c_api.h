@@ -424,9 +424,9 @@ TARSIA_API int32_t tarsia_op_infer(tarsia_op_handle* op, const tarsia_op_request
                                    tarsia_meta* inputs, uint32_t* n_inputs, tarsia_meta* outputs,
                                    uint32_t* n_outputs);
 
-/// Tells how many inputs and outputs an op has with the attributes of the request, whose inputs do not
-/// matter. For an op with a variadic input that declares no count, `*n_inputs` is the number of its ports.
-/// Errors: TARSIA_ARGUMENT_TYPE, TARSIA_ARGUMENT_VALUE, and those of the op's own count.
+/// Tells how many inputs an op has, and outputs that callers get, with the attributes of the request, whose
+/// inputs do not matter. For an op with a variadic input that declares no count, `*n_inputs` is the number of
+/// its ports. Errors: TARSIA_ARGUMENT_TYPE, TARSIA_ARGUMENT_VALUE, and those of the op's own count.
 TARSIA_API int32_t tarsia_op_count(tarsia_op_handle* op, const tarsia_op_request* request, uint32_t* n_inputs,
                                    uint32_t* n_outputs);
 

@@ -35,7 +35,8 @@ typedef struct tarsia_meta {
   tarsia_dtype dtype;
   uint8_t storage; /* tarsia_storage_type */
   uint8_t present; /* 0: an optional input that was not given */
-  uint16_t flags;  /* of an input: TARSIA_PORT_MUTABLE if inference found that the op changes it */
+  uint16_t flags;  /* of an input: TARSIA_PORT_MUTABLE if inference found that the op changes it; of an output
+                      of a bound op: TARSIA_PORT_HIDDEN */
   uint32_t reserved;
   int64_t shape[TARSIA_MAX_NDIM]; /* -1: unknown extent */
 } tarsia_meta;
@@ -237,6 +238,9 @@ typedef struct tarsia_op {
   /// Tells the same for a bound op: sets needs[i] to 0 if its backward does without output gradient, input or
   /// output i, counted in one row. They are 1 where `backward_needs` says so. Null: nothing to add.
   int32_t (*needs)(void* user, const tarsia_bind_info* info, uint8_t* needs);
+  /// Sets how many of the outputs callers get if that depends on attributes: the first ones, the others are
+  /// hidden. Null: the ports say it. `size` says whether this field is there.
+  int32_t (*visible)(void* user, const tarsia_bind_info* info, uint32_t* n_visible);
 } tarsia_op;
 
 /// How one is chosen of several implementations that apply.

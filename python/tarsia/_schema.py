@@ -222,7 +222,8 @@ def _own_attribute(name, shown, key, value):
 def counts_of(op, description, fixed, own):
     """The numbers of inputs and outputs of an op that counts them by its attributes: the same for all values of those that calls give,
     as far as trying tells. None if they differ, or no values are known that the op takes."""
-    if not description["arity"] or any(flags & PORT_HIDDEN for _, flags in description["outputs"]):
+    if not description["tells_visible"] and (
+            not description["arity"] or any(flags & PORT_HIDDEN for _, flags in description["outputs"])):
         return None
     usual, tried = dict(fixed), []
     for key, flags, type, default, choices in description["attributes"]:

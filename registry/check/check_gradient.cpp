@@ -21,7 +21,7 @@ class Differences {
     std::mt19937_64 random(c.seed + 17);
     const BoundInfo& bound = session.bound().bound();
     for (const tarsia_meta& meta : bound.outputs()) {
-      const bool hidden = is_hidden(bound, m_poison.size());
+      const bool hidden = bound.is_hidden(m_poison.size());
       m_poison.push_back(filled_value(meta, 0));
       m_gradients.push_back(is_real(meta.dtype) && !hidden ? random_value(meta, random)
                                                            : filled_value(meta, 0));

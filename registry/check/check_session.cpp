@@ -164,11 +164,6 @@ std::string tensor_name(const BoundInfo& bound, tarsia_pass pass, bool is_output
                             : output(i - n_out - n_in);
 }
 
-bool is_hidden(const BoundInfo& bound, size_t i) {
-  const tarsia_op& op = bound.op();
-  return i < op.n_outputs && (op.outputs[i].flags & TARSIA_PORT_HIDDEN);
-}
-
 CheckRequest::CheckRequest(const CheckCase& c, const std::vector<tarsia_meta>& outputs) {
   for (const auto& [name, text] : c.attributes) {
     m_names.push_back(name.c_str());

@@ -61,9 +61,6 @@ class CheckSession {
 /// is numbered as in C++, from 0.
 std::string tensor_name(const BoundInfo& bound, tarsia_pass pass, bool is_output, size_t i);
 
-/// Whether callers get output i: what they do not get has no gradient.
-bool is_hidden(const BoundInfo& bound, size_t i);
-
 /// What a case asks of inference. Borrows from it.
 class CheckRequest {
  public:

@@ -53,7 +53,7 @@ class PassCheck {
     for (std::uint32_t i = 0; i < m_metas.size(); ++i) m_wanted.push_back(session.bound().has_gradient(i));
     for (const tarsia_meta& meta : m_forward_outputs) {
       m_gradients.push_back(random_value(meta, random));
-      if (is_hidden(bound, m_gradients.size() - 1)) m_gradients.back().meta.present = 0;  // nobody has it
+      if (bound.is_hidden(m_gradients.size() - 1)) m_gradients.back().meta.present = 0;  // nobody has it
     }
   }
 

@@ -119,8 +119,7 @@ class Trial {
     if (backward) {
       run_forward(*bind_to(*m_request.implementations.front()));
       for (std::uint32_t i = 0; i < m_info.n_outputs; ++i) {
-        const tarsia_op& op = m_request.entry->op();
-        const bool is_hidden = i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;
+        const bool is_hidden = m_info.outputs[i].flags & TARSIA_PORT_HIDDEN;
         m_out_grads.push_back(is_hidden ? Made() : made_like(m_info.outputs[i]));
         if (!is_hidden) fill(*m_out_grads.back().tensor());
       }

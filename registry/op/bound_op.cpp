@@ -375,12 +375,10 @@ void BoundOp::check(const tarsia_op_call& call) const {
                                     " outputs, not " + std::to_string(call.n_inputs) + " and " +
                                     std::to_string(call.n_outputs));
   const std::uint32_t first = backward ? n_out : 0;
-  const tarsia_op& op = m_entry->op();
   const std::vector<std::uint8_t>& needs = m_passes[backward].needs;
   const auto is_needed = [&](std::uint32_t i) { return needs.empty() || needs[i]; };
   for (std::uint32_t i = 0; backward && i < n_out; ++i) {
-    const bool is_hidden =
-        i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;  // nobody has its gradient
+    const bool is_hidden = m_bound.is_hidden(i);  // nobody has its gradient
     if (is_needed(i))
       check_tensor(
           call.inputs[i], m_bound.outputs()[i], [&] { return "gradient of " + m_bound.output_name(i); },

@@ -2,6 +2,7 @@
 #include "registry/op/infer.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 
@@ -108,13 +109,18 @@ void throw_op_error(const tarsia_op& op, const char* function) {
 
 Arity arity_of(const tarsia_op& op, const tarsia_op_request& request) {
   const BoundInfo bound(op, request, BoundInfo::WithoutInference{});
-  return {bound.m_info.n_inputs, bound.m_info.n_outputs};
+  Arity arity{bound.m_info.n_inputs, bound.m_info.n_outputs};
+  for (std::size_t i = 0; i < bound.m_outputs.size(); ++i) arity.hidden.push_back(bound.is_hidden(i));
+  return arity;
 }
 
 Arity counts_of(const tarsia_op& op, const tarsia_op_request& request) {
   BoundInfo bound(op, request, BoundInfo::AttributesAlone{});
   Arity arity{op.n_inputs, op.n_outputs};
   if (op.arity) bound.count(arity.n_inputs, arity.n_outputs);
+  bound.m_outputs.assign(arity.n_outputs, unknown_meta());
+  bound.mark_hidden();
+  for (std::size_t i = 0; i < bound.m_outputs.size(); ++i) arity.hidden.push_back(bound.is_hidden(i));
   return arity;
 }
 
@@ -172,6 +178,19 @@ void BoundInfo::count(std::uint32_t& n_inputs, std::uint32_t& n_outputs) {
     throw_op_error(m_op, k_name);
 }
 
+void BoundInfo::mark_hidden() {
+  std::uint32_t n_visible = static_cast<std::uint32_t>(m_outputs.size());
+  const bool tells = m_op.size >= offsetof(tarsia_op, visible) + sizeof m_op.visible && m_op.visible;
+  static constexpr const char* k_name = "number of visible outputs";
+  if (tells && run_step(m_op, k_name, &m_info, [&] { return m_op.visible(m_op.user, &m_info, &n_visible); }))
+    throw_op_error(m_op, k_name);
+  for (std::uint32_t i = 0; i < m_outputs.size(); ++i) {
+    const bool is_hidden =
+        tells ? i >= n_visible : i < m_op.n_outputs && m_op.outputs[i].flags & TARSIA_PORT_HIDDEN;
+    m_outputs[i].flags = is_hidden ? TARSIA_PORT_HIDDEN : 0;
+  }
+}
+
 void BoundInfo::settle_arity(const tarsia_op_request& request) {
   std::uint32_t n_inputs = m_op.n_inputs, n_outputs = m_op.n_outputs, n_needed = 0;
   bool variadic = false;
@@ -213,6 +232,7 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
   m_info.outputs = m_outputs.data();
   m_info.n_inputs = n_inputs;
   m_info.n_outputs = n_outputs;
+  mark_hidden();
 }
 
 void BoundInfo::check_ndim() const {

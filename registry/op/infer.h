@@ -24,6 +24,7 @@ std::string describe(const tarsia_meta& meta);
 struct Arity {
   std::uint32_t n_inputs;
   std::uint32_t n_outputs;
+  std::vector<bool> hidden = {};  ///< for each output, whether callers do not get it
 };
 
 /// Parses the attributes, and settles the numbers of inputs and outputs without inference. Throws what
@@ -48,6 +49,8 @@ class BoundInfo {
   const tarsia_bind_info& info() const { return m_info; }
   std::span<const tarsia_meta> inputs() const { return m_inputs; }
   std::span<const tarsia_meta> outputs() const { return m_outputs; }
+  /// Whether callers do not get an output.
+  bool is_hidden(std::size_t i) const { return m_outputs[i].flags & TARSIA_PORT_HIDDEN; }
   /// Throws unless everything that a run needs is known.
   void require_complete() const;
   /// The name of a port, for messages: "input 'x'", "input 'args' 2".
@@ -63,6 +66,7 @@ class BoundInfo {
   BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference);
   void count(std::uint32_t& n_inputs, std::uint32_t& n_outputs);
   void settle_arity(const tarsia_op_request& request);
+  void mark_hidden();
   void check_ndim() const;
   void create_params();
   void destroy_params() noexcept;

@@ -79,16 +79,21 @@ class OpCell:
         self._positional = [one for one in schema.arguments if not one.keyword]
         self._has_lists = any(one.is_list for one in self._positional)
         self._hidden = [bool(flags & PORT_HIDDEN) for _, flags in description["outputs"]]
+        # Of an op whose attributes decide it, as many are visible as the operator gives.
+        self._n_visible = len(schema.returns) if description["tells_visible"] and schema.returns != ("Tensor[]",) else None
+        if self._n_visible is not None:
+            self._hidden = [i >= self._n_visible for i in range(len(self._hidden))]
         self._any_hidden = any(self._hidden)
         self._bound = {} if description["state"] else None
         # Whether the state may hold the hidden outputs of a forward, found again by the memory of its tensors.
-        self._remembers = self._any_hidden and self._bound is not None
+        self._remembers = (self._any_hidden or description["tells_visible"]) and self._bound is not None
         self._made, self._most_made = set(), 256  # the memory of first results, as far as it was not freed
         self._constant = [bool(flags & (PORT_NO_GRADIENT | PORT_MUTABLE)) for _, flags in description["inputs"]]
         self._backward_operator: typing.Any = None  # set when they are made
         self._backward_kernel: typing.Any = None
         # Whether a call is one of the op, with the same arguments; and backward too.
-        self._counts = description["arity"] and schema.returns != ("Tensor[]",)  # tried when it was registered
+        counts = description["arity"] or description["tells_visible"]
+        self._counts = counts and schema.returns != ("Tensor[]",)  # tried when it was registered
         self._is_plain = not (self._fixed or self._renamed or self._bound is not None)
         self._is_simple = self._is_plain and not self._any_hidden
         self._needs_all = description["backward_needs"] is None and not description["amends_needs"]
@@ -177,6 +182,8 @@ class OpCell:
         shapes, dtypes = self._op.infer(shapes, dtypes, **attributes)
         n_inputs = len(inputs) if self._description["arity"] else len(shapes) - len(self._hidden)
         for i, (shape, dtype) in enumerate(zip(shapes[n_inputs:], dtypes[n_inputs:])):
+            if self._n_visible is not None and i >= self._n_visible:
+                break
             if i < len(self._hidden) and self._hidden[i]:
                 continue
             if shape is None or None in shape or dtype is None:
@@ -215,6 +222,7 @@ class OpCell:
                 return inputs, results  # traced or transformed: there is nothing to bind
             needs = self._binding_of(inputs, self.attributes(attributes)).backward_needs
             needs = needs or [True] * (2 * n_out + len(inputs))
+            n_out = (len(needs) - len(inputs)) // 2  # attributes may bring hidden outputs
         else:
             needs = needs_of(self._description, len(inputs), n_out)
         of_inputs, of_outputs = needs[n_out:n_out + len(inputs)], needs[n_out + len(inputs):]

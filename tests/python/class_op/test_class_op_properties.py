@@ -205,3 +205,82 @@ def test_a_source_built_by_gcc_does_the_same(build_class_op):
         np.testing.assert_allclose(tarsia.ops.Shrink(X, bound=0.75), soft(X, 0.75), atol=1e-6)
     finally:
         lib.unload()
+
+
+@pytest.fixture(scope="module")
+def choosy():
+    """Gate with parameters that decide which outputs there are, and which of them callers get."""
+    text = texts("gate.cc")["gate.cc"].replace("Gate", "ChoosyGate")
+    for old, new in [
+        ("  uint64_t times;\n", "  uint64_t times;\n  bool show, plain;\n"),
+        ("    DMLC_DECLARE_FIELD(times)", "    DMLC_DECLARE_FIELD(show).set_default(false);\n    DMLC_DECLARE_FIELD(plain).set_default(false);\n"
+                                         "    DMLC_DECLARE_FIELD(times)"),
+        ('override { return {"output", "mask"}; }',
+         'override {\n    if (param_.plain) return {"output"};\n    return {"output", "mask"};\n  }'),
+        ("NumVisibleOutputs() const override { return 1; }", "NumVisibleOutputs() const override { return 1 + (param_.show && !param_.plain); }"),
+        ("out_shape->assign(2,", "out_shape->assign(param_.plain ? 1 : 2,"),
+        ("    return {out_grad[0], out_data[1]};", "    if (param_.plain) return {out_grad[0]};\n    return {out_grad[0], out_data[1]};"),
+        ("    Tensor<cpu, 2> mask = out_data[1].FlatTo2D<cpu, real_t>();\n    mask = 1.0f;",
+         "    if (param_.plain) {\n      Assign(out, req[0], data * static_cast<real_t>(param_.times));\n      return;\n    }\n"
+         "    Tensor<cpu, 2> mask = out_data[1].FlatTo2D<cpu, real_t>();\n    mask = 1.0f;"),
+        ("    Tensor<cpu, 2> mask = out_data[1].FlatTo2D<cpu, real_t>();\n    Assign(gdata",
+         "    if (param_.plain) {\n      Assign(gdata, req[0], grad * static_cast<real_t>(param_.times));\n      return;\n    }\n"
+         "    Tensor<cpu, 2> mask = out_data[1].FlatTo2D<cpu, real_t>();\n    Assign(gdata"),
+    ]:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    lib = tarsia.load_inline({"choosy.cc": text})
+    yield tarsia.op("ChoosyGate")
+    lib.unload()
+
+
+@pytest.mark.parametrize(("attributes", "visible"), [({}, 1), ({"show": True}, 2), ({"plain": True}, 1), ({"show": True, "plain": True}, 1)])
+def test_parameters_decide_which_outputs_callers_get(choosy, attributes, visible):
+    x, dy = X.reshape(6, 4).copy(), (X + 3).reshape(6, 4)
+    mask = np.ones_like(x) if attributes.get("plain") else (x > 0.5).astype(np.float32)
+    bound = choosy.bind(x, times=3, **attributes)
+    results = bound(x)
+    results = results if isinstance(results, tuple) else (results,)
+    assert len(results) == visible
+    np.testing.assert_allclose(results[0], x * mask * 3)
+    if visible == 2:
+        np.testing.assert_array_equal(results[1], mask)
+    gradients = [dy, np.zeros_like(x)][:visible]
+    np.testing.assert_allclose(np.asarray(bound.backward(gradients, [x], list(results))).reshape(x.shape), dy * mask * 3)
+
+    g = tarsia.Graph()
+    value = g.input("x")
+    made = g.add(choosy, value, times=3, **attributes)
+    made = made if isinstance(made, tuple) else (made,)
+    assert len(made) == visible
+    g.output(made[0])
+    g.output(g.gradient(made[0], value))
+    y, dx = g(x)
+    np.testing.assert_allclose(y, x * mask * 3)
+    np.testing.assert_allclose(dx, mask * 3)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"show": True}, {"plain": True}])
+def test_such_ops_pass_their_checks(choosy, attributes):
+    from tarsia.testing import check
+
+    check("ChoosyGate", shapes=[(3, 4)], attributes={**attributes, "bounds": (0.1,)})
+
+
+@pytest.mark.parametrize(("attributes", "visible"), [({}, 1), ({"show": True}, 2), ({"plain": True}, 1)])
+def test_such_ops_in_pytorch_have_the_outputs_of_their_fixed_attributes(choosy, attributes, visible):
+    torch = pytest.importorskip("torch")
+    name = "choosy_" + "_".join(attributes)
+    fixed = {"show": False, "plain": False, **attributes}
+    op = tarsia.torch.register(choosy, name=name, attributes=fixed)
+    try:
+        assert str(op.default._schema).endswith("-> Tensor" if visible == 1 else "-> (Tensor, Tensor)")
+        x = torch.tensor(X.reshape(6, 4), requires_grad=True)
+        y = op(x, times=2)
+        y = y if isinstance(y, tuple) else (y,)
+        mask = torch.ones_like(x) if attributes.get("plain") else (x > 0.5).float()
+        torch.testing.assert_close(y[0], x * mask * 2)
+        y[0].sum().backward()
+        torch.testing.assert_close(x.grad, mask * 2)
+    finally:
+        tarsia.torch.unregister(f"tarsia::{name}")

@@ -195,12 +195,13 @@ class ClassOp {
   void add_ports(const Outline& usual, const std::vector<Outline>& all) {
     // Ports are those that all settings have, in order. If there are more, arity counts them.
     size_t n_in = usual.arguments.size(), n_out = usual.outputs.size();
-    bool varies = false;
+    bool varies = false, shows_others = false;
     for (const Outline& one : all) {
       n_in = common(usual.arguments, one.arguments, n_in);
       n_out = std::min(n_out, one.outputs.size());
       varies |= one.arguments.size() != usual.arguments.size() || one.auxiliary != usual.auxiliary ||
                 one.outputs.size() != usual.outputs.size();
+      shows_others |= one.visible != usual.visible || one.outputs.size() != usual.outputs.size();
     }
     const bool same_arguments = n_in == usual.arguments.size() && !varies;
     for (size_t i = 0; i < n_in; ++i) add_port(m_inputs, usual.arguments[i], 0);
@@ -215,6 +216,7 @@ class ClassOp {
     m_op.inputs = m_inputs.data(), m_op.n_inputs = static_cast<uint32_t>(m_inputs.size());
     m_op.outputs = m_outputs.data(), m_op.n_outputs = static_cast<uint32_t>(m_outputs.size());
     if (!same_arguments) m_op.arity = &arity;
+    if (shows_others) m_op.visible = &visible;
     for (const Outline& one : all)
       if (one.is_random) m_op.flags |= TARSIA_OP_RANDOM;
   }
@@ -363,6 +365,10 @@ class ClassOp {
       *n_in = static_cast<uint32_t>(n.arguments + n.auxiliary);
       *n_out = static_cast<uint32_t>(n.outputs);
     });
+  }
+  static int32_t visible(void* user, const tarsia_bind_info* info, uint32_t* n) {
+    return guarded(info->op, TARSIA_OP_VALUE_ERROR,
+                   [&] { *n = static_cast<uint32_t>(Counts(*self(user).make(info)).visible); });
   }
   static int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
     return guarded(info->op, TARSIA_OP_VALUE_ERROR, [&] { *params = self(user).make(info).release(); });
