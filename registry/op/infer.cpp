@@ -110,7 +110,7 @@ void throw_op_error(const tarsia_op& op, const char* function) {
 Arity arity_of(const tarsia_op& op, const tarsia_op_request& request) {
   const BoundInfo bound(op, request, BoundInfo::WithoutInference{});
   Arity arity{bound.m_info.n_inputs, bound.m_info.n_outputs};
-  for (std::size_t i = 0; i < bound.m_outputs.size(); ++i) arity.hidden.push_back(bound.is_hidden(i));
+  arity.hidden = bound.m_hidden;
   return arity;
 }
 
@@ -120,7 +120,7 @@ Arity counts_of(const tarsia_op& op, const tarsia_op_request& request) {
   if (op.arity) bound.count(arity.n_inputs, arity.n_outputs);
   bound.m_outputs.assign(arity.n_outputs, unknown_meta());
   bound.mark_hidden();
-  for (std::size_t i = 0; i < bound.m_outputs.size(); ++i) arity.hidden.push_back(bound.is_hidden(i));
+  arity.hidden = bound.m_hidden;
   return arity;
 }
 
@@ -146,6 +146,7 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
   // If one of these throws, the destructor runs: the constructor above has ended.
   create_params();
   infer();
+  tell_hidden();  // inference fills in whole metas
 }
 
 BoundInfo::~BoundInfo() {
@@ -187,8 +188,14 @@ void BoundInfo::mark_hidden() {
   for (std::uint32_t i = 0; i < m_outputs.size(); ++i) {
     const bool is_hidden =
         tells ? i >= n_visible : i < m_op.n_outputs && m_op.outputs[i].flags & TARSIA_PORT_HIDDEN;
-    m_outputs[i].flags = is_hidden ? TARSIA_PORT_HIDDEN : 0;
+    m_hidden.push_back(is_hidden);
   }
+  tell_hidden();
+}
+
+void BoundInfo::tell_hidden() {
+  for (std::size_t i = 0; i < m_outputs.size(); ++i)
+    m_outputs[i].flags = m_hidden[i] ? TARSIA_PORT_HIDDEN : 0;
 }
 
 void BoundInfo::settle_arity(const tarsia_op_request& request) {

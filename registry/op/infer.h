@@ -50,7 +50,7 @@ class BoundInfo {
   std::span<const tarsia_meta> inputs() const { return m_inputs; }
   std::span<const tarsia_meta> outputs() const { return m_outputs; }
   /// Whether callers do not get an output.
-  bool is_hidden(std::size_t i) const { return m_outputs[i].flags & TARSIA_PORT_HIDDEN; }
+  bool is_hidden(std::size_t i) const { return m_hidden[i]; }
   /// Throws unless everything that a run needs is known.
   void require_complete() const;
   /// The name of a port, for messages: "input 'x'", "input 'args' 2".
@@ -66,7 +66,10 @@ class BoundInfo {
   BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference);
   void count(std::uint32_t& n_inputs, std::uint32_t& n_outputs);
   void settle_arity(const tarsia_op_request& request);
+  /// Finds out which outputs are hidden.
   void mark_hidden();
+  /// Says so in the metas.
+  void tell_hidden();
   void check_ndim() const;
   void create_params();
   void destroy_params() noexcept;
@@ -81,6 +84,7 @@ class BoundInfo {
   const tarsia_op& m_op;
   Attributes m_attributes;
   std::vector<tarsia_meta> m_inputs, m_outputs;
+  std::vector<bool> m_hidden;  ///< of the outputs
   tarsia_bind_info m_info{};
 };
 
