@@ -69,6 +69,8 @@ class LittleReader {
     return bytes;
   }
   std::string text() { return std::string(take(number<std::uint32_t>())); }
+  /// All that is left.
+  std::string_view rest() { return take(m_bytes.size()); }
 
   bool good() const { return m_good; }
   bool at_end() const { return m_bytes.empty(); }

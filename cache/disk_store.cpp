@@ -121,9 +121,14 @@ std::string DiskStore::counts_path() const {
   return m_locks.empty() ? m_locks : m_locks + "/counts-" + hex(hash_bytes(m_folder)).substr(0, 16);
 }
 
-std::string DiskStore::breaker_path(const std::string& store) const {
+std::string DiskStore::note_path(const std::string& kind, const std::string& what) const {
   if (!usable()) return {};
-  return lock_path("remote-" + hex(hash_bytes(m_folder + '\0' + store)).substr(0, 16));
+  return lock_path(kind + hex(hash_bytes(m_folder + '\0' + what)).substr(0, 16));
+}
+
+void DiskStore::write_note(const std::string& path, std::string_view bytes) {
+  if (publish(path, {&bytes, 1}) == ENOENT && make_directories(path.substr(0, path.rfind('/'))) == 0)
+    publish(path, {&bytes, 1});
 }
 
 bool DiskStore::remove(Kind kind, const Key& key) {
@@ -302,11 +307,10 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   }
   const std::string footer = make_footer(kind, key, payload, meta);
   const std::string_view pieces[] = {payload, meta, footer};
-  // Entries of one key are equivalent, so the first stays. A name then changes its file only when the file
-  // is set aside or evicted. A manifest grows, a fact ages, and inputs name the library that was compiled
-  // last.
-  const bool replace =
-      kind == Kind::manifest || kind == Kind::fact || kind == Kind::inputs || kind == Kind::shared;
+  // Modules, device code and host objects of one key are equivalent, so the first stays. A name then changes
+  // its file only when the file is set aside or evicted. A manifest grows, a fact ages, inputs name the
+  // library that was compiled last, and a prelude holds for the contents of the files that it was made of.
+  const bool replace = kind != Kind::module && kind != Kind::device && kind != Kind::host;
   const IfThere if_there = replace ? IfThere::replace : IfThere::keep;
   int error = publish(path, pieces, 0600, if_there);
   if (error == ENOENT) {

@@ -93,9 +93,11 @@ class DiskStore {
   /// Where the counts of all processes are kept, and their lock (cache/tally.h). Of a folder on a network, in
   /// a folder of this machine. Empty: nowhere.
   std::string counts_path() const;
-  /// Where it is noted that a store on another machine does not answer (cache/remote/breaker.h), in a folder
-  /// of this machine. Empty: nowhere.
-  std::string breaker_path(const std::string& store) const;
+  /// The file of a note about this store for the processes of this machine, such as that a store elsewhere
+  /// does not answer (cache/remote/breaker.h). Empty: nowhere.
+  std::string note_path(const std::string& kind, const std::string& what) const;
+  /// Writes a note, whole. Makes its folder, should that be gone.
+  static void write_note(const std::string& path, std::string_view bytes);
   std::string counts_lock() const { return lock_path("counts"); }
   std::uint64_t max_bytes() const { return m_max_bytes; }
   Counters counters() const;

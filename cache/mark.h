@@ -7,10 +7,12 @@
 // It lies in the module's own entry, so that neither a sweep nor a copy parts the two.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "cache/keys.h"
 
 namespace tarsia::cache {
 
@@ -23,6 +25,14 @@ inline bool has_mark(std::string_view meta) {
 
 inline std::string_view without_mark(std::string_view meta) {
   return has_mark(meta) ? meta.substr(0, meta.size() - k_mark_size) : meta;
+}
+
+/// Nothing if it was compiled here. Zeros: it was not signed.
+inline std::optional<KeyId> marked_signer(std::string_view meta) {
+  if (!has_mark(meta)) return std::nullopt;
+  KeyId id;
+  std::ranges::copy(meta.substr(meta.size() - id.size()), id.begin());
+  return id;
 }
 
 }  // namespace tarsia::cache

@@ -2,6 +2,7 @@
 #include "cache/module_cache.h"
 
 #include "base/log.h"
+#include "cache/mark.h"
 
 namespace tarsia::cache {
 namespace {
@@ -24,8 +25,28 @@ CachedModule handed_out(StoredModule module, std::shared_ptr<const UniqueFd> fil
 
 }  // namespace
 
+void ModuleCache::refuse_signed_by(const std::set<KeyId>& revoked) {
+  if (revoked.empty()) return;
+  const std::lock_guard lock(m_refused_mutex);
+  m_refused.insert(revoked.begin(), revoked.end());
+  m_refuses = true;
+}
+
+bool ModuleCache::is_refused(std::string_view meta) {
+  if (!m_refuses) return false;
+  const std::optional<KeyId> signer = marked_signer(meta);
+  if (!signer) return false;
+  const std::lock_guard lock(m_refused_mutex);
+  return m_refused.contains(*signer);
+}
+
 std::optional<CachedModule> ModuleCache::find_module(const Key& key, Missing& why) {
-  if (std::optional<StoredModule> known = m_memory.find_module(key)) {
+  std::optional<StoredModule> known = m_memory.find_module(key);
+  if (known && is_refused(known->meta)) {
+    m_memory.drop_module(key);
+    known.reset();
+  }
+  if (known) {
     if (known->memory) {
       std::shared_ptr<const UniqueFd> file = known->memory;
       return handed_out(std::move(*known), std::move(file), Origin::memory);
@@ -41,6 +62,12 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key, Missing& wh
   if (const Lookup looked = m_disk.find(Kind::module, key, !m_disk.executable(), hit);
       looked != Lookup::hit) {
     why = missing(looked, hit, "its module " + short_name(key));
+    return std::nullopt;
+  }
+  if (is_refused(hit.entry.meta)) {
+    log().warn("the module {} goes: its signer's key is revoked", short_name(key));
+    m_disk.remove(Kind::module, key);
+    why = {Count::miss_gone, "the key that signed its module " + short_name(key) + " is revoked"};
     return std::nullopt;
   }
   StoredModule found;

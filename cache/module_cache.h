@@ -9,14 +9,18 @@
 // no match, and what it gives is added to the first.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/origin.h"
 #include "cache/disk_store.h"
+#include "cache/keys.h"
 #include "cache/manifest.h"
 #include "cache/memory_store.h"
 #include "cache/place.h"
@@ -82,6 +86,8 @@ class ModuleCache {
   void keep_brought(const Request& request, Brought brought);
   /// Removes a module. The next look-up of its requests misses.
   void forget(const Key& module_key);
+  /// From now on, modules that one of these keys signed are removed when they are met.
+  void refuse_signed_by(const std::set<KeyId>& revoked);
   /// The files that led from a request to a module that find() or keep() gave; nothing if that is not known
   /// any more.
   std::optional<std::vector<Dependency>> dependencies_of(const Key& request_key, const Key& module_key);
@@ -93,9 +99,13 @@ class ModuleCache {
   void add_set(const Key& request_key, DependencySet set, bool on_disk);
   void list_for_all_places(const Key& shared_key, DependencySet named);
   CachedModule opened(const Key& key, std::string_view bytes, std::string meta, bool on_disk);
+  bool is_refused(std::string_view meta);
 
   DiskStore& m_disk;
   MemoryStore m_memory;
+  std::atomic<bool> m_refuses{false};
+  std::mutex m_refused_mutex;
+  std::set<KeyId> m_refused;  ///< belongs to m_refused_mutex
 };
 
 }  // namespace tarsia::cache

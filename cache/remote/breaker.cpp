@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/little_endian.h"
+#include "cache/disk_store.h"
 
 namespace tarsia::cache {
 namespace {
@@ -62,9 +63,7 @@ void Breaker::write() const {
   if (m_file.empty()) return;
   std::string bytes(k_breaker_magic);
   LittleWriter(bytes).raw(boot()).number(m_failures.load()).number(m_until.load());
-  const std::string_view piece = bytes;
-  if (publish(m_file, {&piece, 1}) == ENOENT && make_directories(m_file.substr(0, m_file.rfind('/'))) == 0)
-    publish(m_file, {&piece, 1});
+  DiskStore::write_note(m_file, bytes);
 }
 
 void Breaker::note_failure() {

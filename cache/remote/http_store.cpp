@@ -158,6 +158,9 @@ Answer HttpStore::perform(void* handle, const std::string& path, Deadline deadli
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
+  // As the command curl, OpenSSL and Python do: authorities in place of the machine's.
+  if (const char* file = std::getenv("SSL_CERT_FILE"); file && *file) set(CURLOPT_CAINFO, file);
+  if (const char* folder = std::getenv("SSL_CERT_DIR"); folder && *folder) set(CURLOPT_CAPATH, folder);
   set(CURLOPT_NOPROGRESS, 1L);
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_USERAGENT, "tarsia");

@@ -15,6 +15,7 @@
 #include "cache/inventory.h"
 #include "cache/mark.h"
 #include "cache/remote/envelope.h"
+#include "cache/remote/listing.h"
 
 namespace tarsia::cache {
 namespace {
@@ -45,6 +46,24 @@ Manifest list_on(DiskStore& disk, const Key& shared) {
 
 }  // namespace
 
+/// Marks that a store is being written to.
+class RemoteCache::Sending {
+ public:
+  Sending(RemoteCache& cache, Tier& tier) : m_cache(cache) {
+    const std::lock_guard lock(cache.m_mutex);
+    cache.m_sending = &tier;
+    cache.m_sending_since = Clock::now();
+  }
+  ~Sending() {
+    const std::lock_guard lock(m_cache.m_mutex);
+    m_cache.m_sending = nullptr;
+  }
+  Sending(const Sending&) = delete;
+
+ private:
+  RemoteCache& m_cache;
+};
+
 RemoteCache::RemoteCache(RemoteSettings settings, DiskStore& disk, Tally& tally)
     : m_settings(std::move(settings)), m_disk(disk), m_tally(tally) {
   m_trust = Trust::read(m_settings.trust);
@@ -57,9 +76,21 @@ RemoteCache::RemoteCache(RemoteSettings settings, DiskStore& disk, Tally& tally)
     throw ArgumentError::value_error("TARSIA_SIGN_KEY: the key of " + m_settings.sign_key +
                                      " is revoked, so nobody would take what it signs; tarsia cache keygen "
                                      "PATH makes a new one");
-  if (m_disk.usable()) drop_signed_by(m_disk, m_trust.revoked());
+  drop_revoked();
   open_tiers();
   watch_forks();
+}
+
+// Goes through the folder once for these keys: the time grows with the number of modules. Those that come
+// later are removed when they are met (ModuleCache::refuse_signed_by).
+void RemoteCache::drop_revoked() {
+  if (m_trust.revoked().empty() || !m_disk.usable()) return;
+  std::string all;
+  for (const KeyId& id : m_trust.revoked()) LittleWriter(all).raw(id);
+  const std::string note = m_disk.note_path("revoked-", all);
+  if (!note.empty() && ::access(note.c_str(), F_OK) == 0) return;
+  drop_signed_by(m_disk, m_trust.revoked());
+  if (!note.empty()) DiskStore::write_note(note, "");
 }
 
 void RemoteCache::open_tiers() {
@@ -81,7 +112,7 @@ void RemoteCache::open_tiers() {
   for (const std::string& url : m_settings.urls) {
     auto store = make_remote_store(url);
     const auto breaker = [&](const char* what) {
-      return std::make_unique<Breaker>(m_disk.breaker_path(store->name() + what));
+      return std::make_unique<Breaker>(m_disk.note_path("remote-", store->name() + what));
     };
     auto reads = breaker(" reads"), writes = breaker(" writes");
     m_tiers.push_back({std::move(store), std::move(reads), std::move(writes), {}});
@@ -105,6 +136,7 @@ void RemoteCache::after_fork_in_child() {
   m_jobs.clear();
   m_leases.clear();
   m_busy = m_runs = false;
+  m_sending = nullptr;
   static_cast<void>(m_thread.release());
   static_cast<void>(m_changed.release());
   m_changed = std::make_unique<std::condition_variable>();
@@ -125,11 +157,8 @@ std::size_t drop_signed_by(DiskStore& disk, const std::set<KeyId>& revoked) {
     if (size < k_footer_size + last.size() ||
         read_at(fd.get(), last.data(), last.size(), size - k_footer_size - last.size()) != 0)
       return;
-    const std::string_view mark(last.data(), last.size());
-    if (!has_mark(mark)) return;
-    KeyId id;
-    std::ranges::copy(mark.substr(k_mark.size()), id.begin());
-    if (!revoked.contains(id)) return;
+    const std::optional<KeyId> id = marked_signer({last.data(), last.size()});
+    if (!id || !revoked.contains(*id)) return;
     const auto name = entry_name(file);
     if (!name || !disk.remove(Kind::module, name->key)) return;
     log().warn("the module {} goes: its signer's key is revoked", hex(name->key).substr(0, 12));
@@ -150,6 +179,12 @@ void RemoteCache::note_lack(Tier& tier, const std::string& why) {
   log().warn("{} is not asked: {}", tier.store->name(), why);
   const std::lock_guard lock(m_mutex);
   tier.lacks = why;
+}
+
+void RemoteCache::note_no_write(Tier& tier, const std::string& why) {
+  m_tally.add(Count::remote_failed);
+  tier.writes->note_failure();
+  log().warn("{} took no entry, and gets none for a while: {}", tier.store->name(), why);
 }
 
 std::string RemoteCache::lacks() {
@@ -192,12 +227,12 @@ std::optional<Brought> RemoteCache::fetch_from(Tier& tier, const Request& reques
   Entry entry;
   KeyId signer;
   if (!get(tier, Kind::shared, *request.shared, deadline, entry, signer)) return std::nullopt;
-  std::optional<Manifest> list = Manifest::parse(entry.payload);
-  if (!list) {
+  std::optional<Listing> listing = Listing::parse(entry.payload);
+  if (!listing) {
     m_tally.add(Count::remote_refused);
     return std::nullopt;
   }
-  const Manifest named = portable(*list);
+  const Manifest named = portable(listing->list);
   Manifest here = named;
   here.move_to(request.place);
   bool renewed = false;
@@ -207,7 +242,12 @@ std::optional<Brought> RemoteCache::fetch_from(Tier& tier, const Request& reques
     const std::lock_guard lock(m_mutex);
     if (m_rejected.contains(*key)) return std::nullopt;
   }
-  if (!get(tier, Kind::module, *key, deadline, entry, signer)) return std::nullopt;
+  if (listing->newest && listing->newest->key == *key) {
+    entry.payload = std::move(listing->newest->payload);
+    entry.meta = std::move(listing->newest->meta);
+  } else if (!get(tier, Kind::module, *key, deadline, entry, signer)) {
+    return std::nullopt;
+  }
   if (!entry.payload.starts_with(ELFMAG)) {
     m_tally.add(Count::remote_refused);
     return std::nullopt;
@@ -247,8 +287,12 @@ Lease RemoteCache::take_turn(const Request& request) {
   for (Tier& tier : m_tiers) {
     if (!can_ask(tier, true)) continue;
     Lease lease = Lease::none;
+    const Deadline deadline = Clock::now() + k_look_up;
     try {
-      lease = tier.store->take_lease(*request.shared, k_lease, Clock::now() + k_look_up);
+      lease = tier.store->take_lease(*request.shared, k_lease, deadline);
+      // It answers who reads, and nobody who writes: the next compile does not wait for it again.
+      if (lease == Lease::none && Clock::now() >= deadline)
+        note_no_write(tier, "it did not answer in time when it was asked for a lease");
     } catch (const std::exception& e) {
       log().debug("{} gives no lease: {}", tier.store->name(), e.what());
     }
@@ -275,7 +319,11 @@ void RemoteCache::end_turn(const Request& request) {
 void RemoteCache::renew(const std::map<Key, Tier*>& leases, std::chrono::milliseconds life) {
   for (const auto& [key, tier] : leases) {
     try {
-      if (can_ask(*tier, true)) tier->store->renew_lease(key, life, Clock::now() + k_look_up);
+      if (!can_ask(*tier, true)) continue;
+      const Deadline deadline = Clock::now() + k_look_up;
+      tier->store->renew_lease(key, life, deadline);
+      if (Clock::now() >= deadline)
+        note_no_write(*tier, "it did not answer in time when a lease was renewed");
     } catch (const std::exception& e) {
       log().debug("{} renews no lease: {}", tier->store->name(), e.what());
     }
@@ -389,13 +437,16 @@ bool RemoteCache::put(Tier& tier, const Job& job) {
   if (set == ours.sets().end() || m_disk.find(Kind::module, job.module, true, hit) != Lookup::hit)
     return false;
   const SigningKey* signer = m_signing ? &*m_signing : nullptr;
+  std::size_t sent_size = 0;
   const auto send_one = [&](Kind kind, const Key& key, std::string_view payload, std::string_view meta) {
     const std::string envelope = seal(kind, key, payload, meta, signer);
+    sent_size = envelope.size();
     if (envelope.empty()) {
       log().warn("the module {} is too large for the shared store", hex(key).substr(0, 12));
       return false;
     }
     std::string why;
+    const Sending sending(*this, tier);
     switch (tier.store->put(key, envelope, Clock::now() + k_send, why)) {
       case Answer::found:
         tier.writes->note_success();
@@ -404,22 +455,23 @@ bool RemoteCache::put(Tier& tier, const Job& job) {
         note_lack(tier, why);
         return false;
       default:
-        m_tally.add(Count::remote_failed);
-        tier.writes->note_failure();
-        log().warn("{} took no entry, and gets none for a while: {}", tier.store->name(), why);
+        note_no_write(tier, why);
         return false;
     }
   };
   // The module first, so that a list never names one that is not there yet.
-  if (!send_one(Kind::module, job.module, hit.entry.payload, without_mark(hit.entry.meta))) return false;
+  const std::string_view meta = without_mark(hit.entry.meta);
+  if (!send_one(Kind::module, job.module, hit.entry.payload, meta)) return false;
   // What others found out about the same request stays known.
   Manifest list;
   Entry entry;
   KeyId ignored;
   if (get(tier, Kind::shared, job.shared, Clock::now() + k_look_up, entry, ignored))
-    if (const auto theirs = Manifest::parse(entry.payload)) list = portable(*theirs);
+    if (const auto theirs = Listing::parse(entry.payload)) list = portable(theirs->list);
   list.add(*set);
-  return send_one(Kind::shared, job.shared, list.serialise(), {});
+  const bool attached = sent_size <= k_most_attached;
+  return send_one(Kind::shared, job.shared,
+                  attached ? listing_of(list, job.module, meta, hit.entry.payload) : listing_of(list), {});
 }
 
 void RemoteCache::reject(const Key& module_key) {
@@ -435,7 +487,13 @@ bool RemoteCache::flush(std::chrono::milliseconds most) {
     if (Clock::now() >= end) return false;
     std::this_thread::yield();
   }
-  return m_changed->wait_until(lock, end, [&] { return m_jobs.empty() && !m_busy; });
+  if (m_changed->wait_until(lock, end, [&] { return m_jobs.empty() && !m_busy; })) return true;
+  // The program may end now, and with it the thread that would tell. Who comes next does not wait as long.
+  Tier* const silent = Clock::now() - m_sending_since >= k_last_wait * 4 / 5 ? m_sending : nullptr;
+  m_sending = nullptr;
+  lock.unlock();
+  if (silent) note_no_write(*silent, "it did not take it before the program's end");
+  return false;
 }
 
 }  // namespace tarsia::cache

@@ -2,8 +2,8 @@
 // others.
 //
 // A request's files are found by its list for all places (Kind::shared), and that list names the module. Both
-// come in signed envelopes. Only names below roots, or in the machine's folders of headers, count in a list
-// that came from elsewhere.
+// come in signed envelopes, a small module in that of its list (listing.h). Only names below roots, or in the
+// machine's folders of headers, count in a list that came from elsewhere.
 //
 // What was compiled is sent by a thread of its own. When the program ends, what is pending has k_last_wait.
 //
@@ -56,6 +56,7 @@ class RemoteCache final : public ForkAware {
   /// Lets others have their turn, once all is sent that was queued before.
   void end_turn(const Request& request);
   bool reads() const { return m_reads; }
+  const std::set<KeyId>& revoked() const { return m_trust.revoked(); }
   /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
   /// comes. Returns whether anything was queued; the program then calls flush() when it ends.
   bool send(const Request& request, const Key& module_key);
@@ -80,9 +81,12 @@ class RemoteCache final : public ForkAware {
     std::function<void()> local = {};  ///< instead of sending
     bool ends_turn = false;            ///< instead of sending
   };
+  class Sending;
+  void drop_revoked();
   void open_tiers();
   bool can_ask(Tier& tier, bool writes);
   void note_lack(Tier& tier, const std::string& why);
+  void note_no_write(Tier& tier, const std::string& why);
   bool get(Tier& tier, Kind kind, const Key& key, Deadline deadline, Entry& entry, KeyId& signer);
   std::optional<Brought> fetch_from(Tier& tier, const Request& request, Deadline deadline);
   bool put(Tier& tier, const Job& job);
@@ -108,6 +112,8 @@ class RemoteCache final : public ForkAware {
   std::deque<Job> m_jobs;
   std::map<Key, Tier*> m_leases;
   bool m_busy = false, m_ends = false, m_runs = false;
+  Tier* m_sending = nullptr;  ///< that takes an entry just now, since then
+  Deadline m_sending_since;
   std::unique_ptr<std::thread> m_thread;
   /// New in a forked child, where nobody waits.
   std::unique_ptr<std::condition_variable> m_changed = std::make_unique<std::condition_variable>();

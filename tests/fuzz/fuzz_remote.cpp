@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "cache/remote/action_result.h"
 #include "cache/remote/envelope.h"
+#include "cache/remote/listing.h"
 #include "cache/remote/store.h"
 
 using namespace tarsia;
@@ -95,6 +96,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     case 5:
       if (const auto file = parse_action_result(rest); file && file->name.hash.size() != 64) __builtin_trap();
       static_cast<void>(text_of_result(rest));
+      break;
+    case 6:
+    case 7:
+      if (const auto listing = Listing::parse(rest); listing && listing->newest)
+        static_cast<void>(listing_of(listing->list, listing->newest->key, listing->newest->meta, {}));
       break;
     default: {
       Entry entry;

@@ -284,6 +284,25 @@ def test_a_revocation_counts_without_a_store_too(tmp_path, store, keys):
     assert (got["origin"], got["answer"]) == ("compiled", 42)
 
 
+def test_a_folder_is_gone_through_once_for_a_revocation_and_later_modules_of_the_key_go_too(tmp_path, store, keys):
+    url, _ = store
+    key = keys("key")
+    Host(tmp_path / "builder", url, sign=key).load()
+    reader = Host(tmp_path / "reader", url, trust=key + ".pub")
+    revoked = tmp_path / "revoked"
+    revoked.write_text(pathlib.Path(key + ".pub").read_text().replace("tarsia public key 1", "revoked"))
+    suspicious = {"TARSIA_REMOTE": "", "TARSIA_TRUST": str(revoked)}
+    reader.run("import tarsia; tarsia.load_inline('int other() { return 1; }'); print(1)", **suspicious)
+    [note] = (reader.folder / "cache").rglob("revoked-*")
+    written = note.stat().st_mtime_ns
+    assert reader.load()["origin"] == "remote"  # by a program that does not know of the revocation
+    assert reader.load()["origin"] == "disk"
+    got = reader.load(TARSIA_LOG="warn", **suspicious)
+    assert (got["origin"], got["answer"]) == ("compiled", 42) and "its signer's key is revoked" in reader.told
+    assert note.stat().st_mtime_ns == written
+    assert reader.load()["origin"] == "disk"  # what was compiled here since
+
+
 def test_keys_rotate(tmp_path, store, keys):
     """Readers trust the new key before builders use it, and the old one as long as its entries are of use."""
     url, _ = store

@@ -5,10 +5,11 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
 import time
 
 import pytest
-from stores import Host, Rogue, answer, drip, endless, make_keys, reset
+from stores import Host, Rogue, answer, drip, endless, make_keys, reset, served
 
 
 @pytest.fixture
@@ -37,6 +38,40 @@ def test_a_store_that_does_not_answer_costs_its_deadline_once_for_all_processes(
     (host.folder / "near.h").write_text("#define NEAR 7\n")
     got = host.load()
     assert (got["origin"], got["answer"], got["failures"], got["skipped"]) == ("compiled", 7, 0, 1)
+    assert server.connections == 1
+    server.close()
+
+
+def answers_reads_alone(connection):
+    """Has nothing, by HTTP or by Redis, and says nothing to who writes."""
+    while request := connection.recv(1 << 20):
+        if request.startswith(b"GET "):
+            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        elif request.startswith(b"*2\r\n$3\r\nGET"):
+            connection.sendall(b"$-1\r\n")
+
+
+@pytest.mark.parametrize("scheme", ["http", "redis"])
+def test_a_store_that_is_silent_to_who_writes_is_waited_for_once(tmp_path, keys, scheme):
+    server = Rogue(answers_reads_alone)
+    url = server.url if scheme == "http" else server.url.replace("http", "redis").replace("/cache", "/0")
+    host = Host(tmp_path / "host", url, sign=keys("key"))
+    many = "".join(f"tarsia.load_inline('int f{i}() {{ return {i}; }}')\n" for i in range(4))
+    for turn in range(2):
+        (host.folder / "near.h").write_text(f"#define NEAR {turn}\n")
+        got = host.load(before=many if turn == 0 else "")
+        assert (got["origin"], got["answer"]) == ("compiled", turn)
+        assert got["failures"] == (1 if turn == 0 else 0), got
+    server.close()
+
+
+def test_a_store_that_takes_no_entry_before_a_programs_end_is_left_alone_by_the_next(tmp_path, keys):
+    server = Rogue(answers_reads_alone)
+    host = Host(tmp_path / "host", server.url, sign=keys("key"))
+    # Without leases, the entry itself is the first that is written: when the program ends, nobody has answered yet.
+    ends = "import time, tarsia; t = time.monotonic(); tarsia.load_inline('int f() {{ return {}; }}'); print(time.monotonic() - t)"
+    host.run(ends.format(1), TARSIA_REMOTE_ACCESS="write")
+    host.run(ends.format(2), TARSIA_REMOTE_ACCESS="write")
     assert server.connections == 1
     server.close()
 
@@ -152,12 +187,14 @@ def test_the_end_of_a_program_waits_half_a_second_at_most(tmp_path, keys):
     server = Rogue(act)
     host = Host(tmp_path / "host", server.url, sign=keys("key"))
     began = time.monotonic()
-    end = host.run("import tarsia, time; tarsia.load('op.cc'); print(time.monotonic())")
+    end = host.run("import tarsia, time; tarsia.load('op.cc'); print(time.monotonic())", TARSIA_REMOTE_ACCESS="write")
     assert 0.3 < time.monotonic() - end < 1, (began, end)
     server.close()
 
 
-def test_a_server_whose_certificate_nobody_vouches_for_is_asked_nothing(tmp_path, keys):
+@pytest.fixture
+def tls(tmp_path):
+    """The file of a certificate for 127.0.0.1, and what a server with it needs."""
     if not shutil.which("openssl"):
         pytest.skip("needs openssl")
     certificate, secret = tmp_path / "certificate", tmp_path / "secret"
@@ -165,10 +202,14 @@ def test_a_server_whose_certificate_nobody_vouches_for_is_asked_nothing(tmp_path
                     "-keyout", secret, "-out", certificate], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, secret)
+    return certificate, context
+
+
+def test_a_server_whose_certificate_nobody_vouches_for_is_asked_nothing(tmp_path, keys, tls):
     asked = []
 
     def act(connection):
-        with context.wrap_socket(connection, server_side=True) as secured:
+        with tls[1].wrap_socket(connection, server_side=True) as secured:
             asked.append(secured.recv(4096))
 
     server = Rogue(act)
@@ -177,3 +218,42 @@ def test_a_server_whose_certificate_nobody_vouches_for_is_asked_nothing(tmp_path
     assert (got["origin"], got["failures"]) == ("compiled", 1)
     assert b"".join(asked) == b""
     server.close()
+
+
+def copy(source, to, noted=None):
+    """Passes on what comes, and that nothing comes any more."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            if noted is not None:
+                noted.append(data)
+            to.sendall(data)
+        to.shutdown(socket.SHUT_WR)
+
+
+def test_a_server_with_a_trusted_certificate_takes_and_gives_entries(tmp_path, keys, tls):
+    with served("http-cache") as url:
+        asked = []
+
+        def act(connection):  # as a proxy in front of the store
+            with tls[1].wrap_socket(connection, server_side=True) as secured, \
+                    socket.create_connection(("127.0.0.1", int(url.split(":")[2].split("/")[0]))) as behind:
+                back = threading.Thread(target=copy, args=(behind, secured), daemon=True)
+                back.start()
+                copy(secured, behind, asked)
+                back.join()
+
+        server = Rogue(act)
+        https, key = server.url.replace("http://", "https://"), keys("key")
+        got = Host(tmp_path / "writes", https, sign=key).load(SSL_CERT_FILE=str(tls[0]))
+        assert (got["origin"], got["answer"], got["failures"]) == ("compiled", 42, 0)
+        reader = Host(tmp_path / "reads", https, trust=key + ".pub")
+        got = reader.load(SSL_CERT_FILE=str(tls[0]))
+        assert (got["origin"], got["answer"], got["failures"], got["hits"]) == ("remote", 42, 0, 1)
+        assert any(data.startswith(b"PUT /cache/") for data in asked) and any(data.startswith(b"GET /cache/") for data in asked)
+        # The same store, without the certificate and under a name that is not on it.
+        n = len(asked)
+        for i, (url, trusted) in enumerate([(https, {}), (https.replace("127.0.0.1", "localhost"), {"SSL_CERT_FILE": str(tls[0])})]):
+            got = Host(tmp_path / f"refuses{i}", url, trust=key + ".pub").load(**trusted)
+            assert (got["origin"], got["failures"], got["hits"]) == ("compiled", 1, 0), url
+        assert len(asked) == n
+        server.close()

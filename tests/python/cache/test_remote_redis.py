@@ -1,5 +1,6 @@
 """Modules through a shared store in Redis: redis-server for real, with and without users."""
 
+import random
 import socket
 import time
 
@@ -34,6 +35,28 @@ def test_what_one_machine_compiles_others_fetch(tmp_path, store, keys):
     other = Host(tmp_path / "other", url, trust=key + ".pub", near=43).load()
     assert (other["origin"], other["answer"], other["misses"]) == ("compiled", 43, 1)
     assert len(redis.entries()) == 2  # a reader sends nothing
+
+
+def near_with(size):
+    """A near.h whose module has so many bytes more, which no compression makes small."""
+    kept = ", ".join(str(byte) for byte in random.Random(1).randbytes(size))
+    return ("#define NEAR 42\n" if not size else
+            f"inline constexpr unsigned char large[] = {{{kept}}};\nstatic int at = 7;\n#define NEAR (large[at] == {random.Random(1).randbytes(size)[7]} ? 42 : 1)\n"
+            "const void* tarsia_test_kept() { return large; }\n")
+
+
+@pytest.mark.parametrize("size, gets", [(0, 1), (150_000, 2)])
+def test_a_small_module_comes_with_its_list(tmp_path, store, keys, size, gets):
+    url, redis = store
+    key = keys("key")
+    hosts = Host(tmp_path / "builder", url, sign=key), Host(tmp_path / "reader", url, trust=key + ".pub")
+    for host in hosts:
+        (host.folder / "near.h").write_text(near_with(size))
+    assert hosts[0].load()["origin"] == "compiled"
+    redis.ask("CONFIG", "RESETSTAT")
+    got = hosts[1].load()
+    assert (got["origin"], got["answer"], got["hits"]) == ("remote", 42, 1)
+    assert f"cmdstat_get:calls={gets}," in str(redis.ask("INFO", "commandstats"))
 
 
 def test_users_with_passwords_read_and_write_what_they_may(tmp_path, keys):
@@ -212,14 +235,16 @@ def unsigned_with_payload(envelope, payload):
 
 def test_a_module_that_does_not_load_here_is_a_miss(tmp_path, store, keys):
     url, redis = store
-    Host(tmp_path / "builder", url, sign=keys("key")).load()
+    builder, reader = Host(tmp_path / "builder", url, sign=keys("key")), Host(tmp_path / "reader", url, trust="unsafe-unsigned")
+    for host in (builder, reader):
+        (host.folder / "near.h").write_text(near_with(150_000))  # too large to come with its list
+    builder.load()
     for name, value in redis.entries().items():
         if value[12:16] == b"\1\0\0\0":  # the module
             redis.ask("SET", name, unsigned_with_payload(value, b"\x7fELF and no more"))
         else:
             head, signature = value[:48] + bytes(8) + value[56:-64], bytes(64)
             redis.ask("SET", name, head + signature)
-    reader = Host(tmp_path / "reader", url, trust="unsafe-unsigned")
     got = reader.load(TARSIA_LOG="warn")
     assert (got["origin"], got["answer"], got["hits"]) == ("compiled", 42, 1) and "does not load here" in reader.told
     assert reader.load()["origin"] == "disk"

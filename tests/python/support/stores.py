@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -195,7 +196,8 @@ class Redis:
         return int(rest) if kind == b":" else rest
 
     def entries(self):
-        return {key: self.ask("GET", key) for key in self.ask("KEYS", "tarsia:*")}
+        """Without leases, which a process that ends in a hurry may leave behind."""
+        return {key: self.ask("GET", key) for key in self.ask("KEYS", "tarsia:*") if not re.match(b"tarsia:lease:", key if isinstance(key, bytes) else key.encode())}
 
     def close(self):
         self._file.close()

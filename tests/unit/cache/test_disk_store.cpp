@@ -64,6 +64,13 @@ TEST_F(Store, keeps_and_finds) {
   EXPECT_EQ(counters.faults + counters.corrupt + counters.store_failures + counters.evictions, 0u);
 }
 
+TEST_F(Store, a_prelude_is_replaced_by_that_of_the_files_as_they_are_now) {
+  store.keep(Kind::prelude, key_of(1), "one", "");
+  EXPECT_TRUE(store.keep(Kind::prelude, key_of(1), "of a file that changed since", ""));
+  ASSERT_EQ(store.find(Kind::prelude, key_of(1), true, hit), Lookup::hit);
+  EXPECT_EQ(hit.entry.payload, "of a file that changed since");
+}
+
 TEST_F(Store, the_first_entry_of_a_key_stays_but_manifests_grow) {
   store.keep(Kind::module, key_of(1), "one", "");
   EXPECT_TRUE(store.keep(Kind::module, key_of(1), "as good", ""));

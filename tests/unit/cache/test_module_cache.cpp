@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "cache/mark.h"
 #include "tests/unit/base/temporary_dir.h"
 
 namespace tarsia::cache {
@@ -182,6 +183,28 @@ TEST(MemoryStore, leaves_the_process_its_descriptors) {
     EXPECT_TRUE(store.find_module(hash_bytes("on disk")));
   }
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST(ModuleCache, modules_of_a_refused_signer_go_when_they_are_met) {
+  const TemporaryDir dir;
+  const KeyId good{1}, bad{2};
+  const auto marked = [](const KeyId& id) {
+    return "meta" + std::string(k_mark) + std::string(id.begin(), id.end());
+  };
+  const Key other = hash_bytes("other"), own = hash_bytes("own");
+  Process first(dir / "cache"), second(dir / "cache");
+  first.cache.keep(k_key, "ELF bad", marked(bad), {});
+  first.cache.keep(other, "ELF good", marked(good), {});
+  first.cache.keep(own, "ELF own", "meta", {});
+  for (Process* process : {&first, &second}) {  // one knows them from memory, too
+    ASSERT_TRUE(first.disk.keep(Kind::module, k_key, "ELF bad", marked(bad)));
+    process->cache.refuse_signed_by({bad});
+    Missing why;
+    EXPECT_FALSE(process->cache.find(k_key, &why));
+    EXPECT_FALSE(std::filesystem::exists(process->disk.path_of(Kind::module, k_key)));
+    EXPECT_TRUE(process->cache.find(other));
+    EXPECT_TRUE(process->cache.find(own));
+  }
 }
 
 }  // namespace
