@@ -58,6 +58,11 @@ inline bool keeps_lines(const CompileOptions& options) {
   return bool(options.debug) || options.lineinfo;
 }
 
+/// Keeps them, as far as that changes no code.
+inline void keep_lines(CompileOptions& options) {
+  options.lineinfo = true;
+}
+
 /// Among CompileOptions::cflags: the source may name what nvcc includes for lambdas of the device.
 inline constexpr char k_extended_lambda[] = "--extended-lambda";
 /// nvcc's option for the lines of optimised device code.

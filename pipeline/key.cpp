@@ -150,10 +150,11 @@ void add(Sink& sink, const jit::kept::defines& defines) {
 
 /// `place` stands for the paths of the folders of headers; null: the paths count.
 template <class Sink>
-void add(Sink& sink, const jit::CompileRequest& request, const cache::Place* place) {
+void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& around,
+         const cache::Place* place) {
   sink.begin("the build of the compiler");
-  sink.field(jit::build_id());
-  sink.field(std::uint64_t{TARSIA_ABI_VERSION});
+  sink.field(around.build_id);
+  sink.field(around.abi);
   sink.field("x86_64-linux-gnu");
   sink.count(request.files.size());
   for (const jit::SourceFile& file : request.files) {
@@ -180,7 +181,7 @@ void add(Sink& sink, const jit::CompileRequest& request, const cache::Place* pla
   sink.begin("the CPU");
   sink.field(request.host_cpu);
   sink.begin("the C and C++ libraries");
-  sink.field(run_time_identity());
+  sink.field(around.run_time);
   sink.begin("the folder of the source for debuggers");
   sink.field(request.source_dir);
   sink.begin("NVRTC");
@@ -196,6 +197,11 @@ void add(Sink& sink, const jit::CompileRequest& request, const cache::Place* pla
 }
 
 }  // namespace
+
+const Surroundings& Surroundings::here() {
+  static const Surroundings around{std::string(jit::build_id()), TARSIA_ABI_VERSION, run_time_identity()};
+  return around;
+}
 
 cache::Place place_of(const jit::CompileRequest& request) {
   std::vector<cache::Root> roots;
@@ -221,22 +227,23 @@ cache::Request request_of(const jit::CompileRequest& request, const cache::Key& 
   return made;
 }
 
-cache::Key request_key(const jit::CompileRequest& request) {
+cache::Key request_key(const jit::CompileRequest& request, const Surroundings& around) {
   KeySink sink("request");
-  add(sink, request, nullptr);
+  add(sink, request, around, nullptr);
   return sink.finish();
 }
 
-cache::Key shared_key(const jit::CompileRequest& request, const cache::Place& place) {
+cache::Key shared_key(const jit::CompileRequest& request, const cache::Place& place,
+                      const Surroundings& around) {
   KeySink sink("request anywhere");
-  add(sink, request, &place);
+  add(sink, request, around, &place);
   return sink.finish();
 }
 
 Inputs inputs_of(const jit::CompileRequest& request, bool kept) {
   InputsSink sink;
   const cache::Place place = place_of(request);
-  add(sink, request, is_for_all_places(request) ? &place : nullptr);
+  add(sink, request, Surroundings::here(), is_for_all_places(request) ? &place : nullptr);
   return {.library = request.name,
           .made = ::time(nullptr),
           .kept = kept,

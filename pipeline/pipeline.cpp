@@ -15,6 +15,7 @@
 
 #include "base/cuda/profiler.h"
 #include "base/error.h"
+#include "base/figures/elapsed.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -50,10 +51,6 @@ std::string named(const jit::CompileRequest& request) {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// As far as people need the key to tell sources apart.
 std::string short_name(const cache::Key& key) {
@@ -169,14 +166,15 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
   const Recorder::Request recorded(m_recorder, request);
 
   // 3. Key.
-  cache::Key key = request_key(request);
+  const auto key_of = [](const jit::CompileRequest& one) { return request_key(one); };
+  cache::Key key = key_of(request);
 
   // 4. Look into the packs that are replayed, and into the cache, which know the files that were read from
   //    disk.
   const auto began = Clock::now();
   std::string changed;
   if (!m_packs.is_empty())
-    if (auto found = m_packs.find(request, key, &request_key, changed)) {
+    if (auto found = m_packs.find(request, key, key_of, changed)) {
       stores.tally.add(cache::Count::hit_memory);
       log().info("{} [{}]: found in a pack in {:.1f} ms", named(request), short_name(key),
                  milliseconds_since(began));
@@ -351,6 +349,7 @@ cache::RemoteCache* Pipeline::remote(Stores& stores) {
       return known->second.get();
   }
   auto made = std::make_unique<cache::RemoteCache>(cache::RemoteSettings::read(), stores.disk, stores.tally);
+  stores.modules.refuse_signed_by(made->revoked());
   const std::lock_guard lock(m_mutex);
   return stores.remotes.try_emplace(settings, std::move(made)).first->second.get();
 }

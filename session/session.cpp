@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/demangle.h"
 #include "base/error.h"
+#include "base/figures/elapsed.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "pipeline/pipeline.h"
@@ -33,10 +35,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int k_most_tries = 64;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// The class of Python's package.
 std::string class_of(std::int32_t code) {
@@ -310,6 +308,7 @@ void Session::run_module(CellModule& module, CellResult& result) {
     } catch (...) {
       code = registry::capture_author_exception();
     }
+    std::fflush(stdout);  // what the cell has printed comes before what the program prints next
     frame.context().function = nullptr;
     if (const std::string found = undefined_behaviour(module, result); !found.empty())
       code = registry::guarded([&] {

@@ -116,14 +116,6 @@ Choice choose(const CudaSearch& search, const std::vector<CudaPlace>& places) {
 }
 
 /// Wheels carry the major in their names up to CUDA 12 only.
-std::string wheel_name(std::string package, int major) {
-  if (major != 0 && major < 13) {
-    if (package == "nvidia-cuda-crt" || package == "nvidia-nvvm") package = "nvidia-cuda-nvcc";
-    package += "-cu" + std::to_string(major);
-  }
-  return package;
-}
-
 /// Fills in the doctor's lines, and the names of missing parts.
 void explain(const Choice& choice, CudaFindings& findings) {
   const CudaParts& parts = findings.parts;
@@ -181,6 +173,14 @@ void explain(const Choice& choice, CudaFindings& findings) {
 }
 
 }  // namespace
+
+std::string wheel_name(std::string package, int major) {
+  if (major != 0 && major < 13) {
+    if (package == "nvidia-cuda-crt" || package == "nvidia-nvvm") package = "nvidia-cuda-nvcc";
+    package += "-cu" + std::to_string(major);
+  }
+  return package;
+}
 
 CudaFindings find_cuda_parts_in(const CudaSearch& search) {
   std::vector<CudaPlace> places;

@@ -54,6 +54,10 @@ struct CudaSearch {
 /// mapped now.
 CudaSearch search_places();
 
+/// The wheel of a CUDA major: "nvidia-curand" has that suffix, "nvidia-curand-cu12", before CUDA 13. 0: the
+/// newest.
+std::string wheel_name(std::string package, int major);
+
 /// Chooses among the parts in these places. The CUDA major is that of a mapped libcudart, else that of
 /// TARSIA_CUDA_HOME, of a mapped libnvrtc, or the newest with NVRTC. Headers and NVRTC are then of one
 /// version if there is a choice.

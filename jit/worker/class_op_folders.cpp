@@ -13,31 +13,12 @@
 #include <string_view>
 
 #include "jit/worker/isolation/files_beyond.h"
+#include "jit/worker/prelude/header_names.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/source/source_fs.h"
 
 namespace tarsia::jit {
 namespace {
-
-constexpr std::string_view k_headers[] = {"mxnet/base.h",
-                                          "mxnet/operator.h",
-                                          "mxnet/resource.h",
-                                          "mxnet/tensor_blob.h",
-                                          "mshadow/",
-                                          "dmlc/",
-                                          "nnvm/",
-                                          "mshadow_op.h",
-                                          "mxnet_op.h",
-                                          "operator_common.h",
-                                          "elemwise_op_common.h",
-                                          "channel_op_common.h"};
-
-bool is_one(std::string_view name) {
-  return std::ranges::any_of(k_headers, [&](std::string_view header) {
-    return header.ends_with('/') ? name.starts_with(header)
-                                 : name == header || name.ends_with("/" + std::string(header));
-  });
-}
 
 constexpr std::size_t k_most_headers = 100;
 
@@ -69,7 +50,7 @@ class Search {
   bool includes_one(std::string_view text, const std::string& path) {
     const std::string folder = std::filesystem::path(path).parent_path();
     return any_include(text, [&](std::string_view name, bool is_angled) {
-      if (is_one(name)) return true;
+      if (is_class_op(name)) return true;
       for (const std::string& dir : m_request.options.include_dirs) open(dir + "/" + std::string(name));
       if (!is_angled && !folder.empty()) {
         FilesBeyond::note(folder + "/" + std::string(name), path);

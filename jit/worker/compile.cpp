@@ -19,7 +19,6 @@
 #include "jit/worker/link/th_routines.h"
 #include "jit/worker/nvptx/inline_assembly.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
-#include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
@@ -352,12 +351,15 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
                                                    [&] { return make_files(); });
   unit.prelude.clear();
-  unit.covered = unit.leading = 0;
+  unit.covered = 0;
+  unit.leading = std::nullopt;
+  unit.begun.clear();
   unit.headers = nullptr;
   const bool may_hold = unit.file == held_text();
   const Prelude below = prelude;
   if (may_hold && !m_reads_headers)
-    if (Prelude leading = m_worker.preludes.find_leading(m_request, *unit.file, below, m_parts); leading.top)
+    if (Prelude leading = m_worker.preludes.find_leading(m_request, *unit.file, *m_leading, below, m_parts);
+        leading.top)
       prelude = std::move(leading);
   static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made",
                                               "leading includes kept"};
@@ -369,13 +371,15 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   HostHooks hooks;
   ChildWriter writer;
   bool is_heavy = false;
-  const std::optional<Digest> key = may_hold && !m_reads_headers
-                                        ? m_worker.preludes.key_of_leading(m_request, *unit.file, below)
-                                        : std::nullopt;
+  const std::optional<Digest> key =
+      may_hold && !m_reads_headers
+          ? m_worker.preludes.key_of_leading(m_request, *unit.file, *m_leading, below)
+          : std::nullopt;
   const bool reads_leading = may_hold && !unit.headers && !unit.unknown_references;
   unit.writes_leading = key && reads_leading;
   if (reads_leading) {
-    unit.leading = end_of_leading_includes(unit.file->text);
+    unit.leading = m_leading->end;
+    unit.begun = m_leading->begun;
     hooks.on_leading = [&](const LeadingParse& parse) {
       is_heavy = milliseconds_since(start) >= k_worth_holding;
       if (!is_heavy) return false;

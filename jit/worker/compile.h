@@ -13,6 +13,7 @@
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/link/linker.h"
 #include "jit/worker/prelude/child_writer.h"
+#include "jit/worker/prelude/further_includes.h"
 #include "jit/worker/worker.h"
 
 namespace tarsia::jit {
@@ -62,9 +63,10 @@ class Compile {
   HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job, const ClangChoice& clang);
 
   /// The text whose leading includes may be held: the first in CUDA. Nothing else runs while it is parsed.
-  const SourceFile* held_text() const;
+  const SourceFile* held_text();
 
-  /// Names all of the request but the rest of the text, which a held parse takes from each request.
+  /// Names all of the request but the rest of the text, which a held parse takes from each request. Of
+  /// held_text() alone.
   Digest held_key(const SourceFile& file) const;
 
   /// Returns in this process, and true in each child that goes on with the text of another request.
@@ -94,6 +96,7 @@ class Compile {
   std::map<std::string, std::string> m_why_clang;  ///< by file
   bool m_marks_lambdas;
   CompileRequest m_request;
+  std::optional<LeadingPart> m_leading;          ///< of held_text(), as it was when the compile began
   bool m_reads_headers = false;                  ///< a prelude of them lacks what the device needs
   const bool m_openmp;                           ///< before a header was seen to need it
   std::deque<SourceFile> m_made;                 ///< texts that describe C texts, and TH's routines

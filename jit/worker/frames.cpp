@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/demangle.h"
 #include "base/frame_format.h"
 #include "base/text_origin.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
@@ -29,6 +30,11 @@ namespace tarsia::jit {
 namespace {
 
 using llvm::object::ELF64LEObjectFile;
+
+/// What the user calls a function, in any language that LLVM knows.
+std::string readable_name(const std::string& symbol) {
+  return llvm::demangle(without_suffix(symbol));
+}
 
 /// The functions of a file, by their addresses.
 class Symbols {
@@ -44,7 +50,7 @@ class Symbols {
     if (found == m_functions.begin()) return {};
     --found;
     const bool inside = !found->second.size || address < found->first + found->second.size;
-    return inside ? llvm::demangle(found->second.name) : std::string();
+    return inside ? readable_name(found->second.name) : std::string();
   }
 
  private:
@@ -325,7 +331,7 @@ class Explanation {
     for (std::uint32_t i = 0; i < n; ++i) {
       const llvm::DILineInfo& info = lines.getFrame(i);
       const bool outermost = i + 1 == n;
-      std::string name = outermost && !symbol.empty() ? symbol : llvm::demangle(info.FunctionName);
+      std::string name = outermost && !symbol.empty() ? symbol : readable_name(info.FunctionName);
       if (info.FunctionName == llvm::DILineInfo::BadString) name = symbol.empty() ? hex(address) : symbol;
       const bool has_line = info.FileName != llvm::DILineInfo::BadString && info.Line;
       if (is_between(name) || is_ours(name) || is_our_header(info.FileName)) continue;
@@ -424,7 +430,7 @@ void answer_as_symbolizer(std::istream& from, std::ostream& to) {
       const llvm::DILineInfo& info = lines.getFrame(i);
       const bool has_name = info.FunctionName != llvm::DILineInfo::BadString;
       const bool has_line = info.FileName != llvm::DILineInfo::BadString;
-      to << (has_name         ? llvm::demangle(info.FunctionName)
+      to << (has_name         ? readable_name(info.FunctionName)
              : symbol.empty() ? "??"
                               : symbol)
          << "\n"

@@ -20,14 +20,16 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-const SourceFile* Compile::held_text() const {
+const SourceFile* Compile::held_text() {
   if (!m_worker.held.is_on() || !m_why_clang.empty() || kernels_alone() || !m_request.source_dir.empty())
     return nullptr;
   const auto is_cuda = [&](const SourceFile& file) {
     return language_of(file, m_request.cuda) == Language::cuda;
   };
   const auto found = std::ranges::find_if(m_request.files, is_cuda);
-  return found != m_request.files.end() && end_of_leading_includes(found->text) > 0 ? &*found : nullptr;
+  if (found == m_request.files.end()) return nullptr;
+  if (!m_leading) m_leading = leading_part(*found, m_request);
+  return m_leading->empty() ? nullptr : &*found;
 }
 
 Digest Compile::held_key(const SourceFile& file) const {
@@ -36,7 +38,7 @@ Digest Compile::held_key(const SourceFile& file) const {
   plain.timeout_ms = 0;
   plain.options.openmp = m_openmp;
   const size_t at = size_t(&file - m_request.files.data());
-  plain.files[at].text.resize(end_of_leading_includes(file.text));
+  plain.files[at].text = m_leading->text(file);
   plain.files[at].name = folder_of(file.name);
   return Hasher("tarsia held parse").field(encode(plain)).field(std::uint64_t(at)).finish();
 }

@@ -26,6 +26,7 @@
 #include <iostream>
 
 #include "base/cuda/cuda_parts.h"
+#include "base/figures/elapsed.h"
 #include "base/file.h"
 #include "base/frame_format.h"
 #include "base/paths.h"
@@ -85,7 +86,7 @@ bool compile_file(jit::Worker& worker, const Options& options, const std::filesy
     if (traced) llvm::timeTraceProfilerInitialize(100, "tarsia-compiler");
     auto start = std::chrono::steady_clock::now();
     jit::CompileResult result = worker.compile(request, parts);
-    double time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    double time = milliseconds_since(start);
     if (traced) llvm::consumeError(llvm::timeTraceProfilerWrite(options.trace, "tarsia-compiler"));
     if (round == 0) print(result.diagnostics);
     std::fprintf(stderr, "%s: %s, %.2f ms", path.c_str(), result.ok ? "compiled" : "failed", time);

@@ -477,7 +477,12 @@ bool is_in_cell(const clang::SourceManager& sources, const clang::Decl& decl, co
 
 bool is_in_earlier_cell(const clang::SourceManager& sources, const clang::Decl& decl,
                         const std::string& cell_path) {
-  const clang::SourceLocation place = sources.getExpansionLoc(decl.getLocation());
+  return is_in_earlier_cell(sources, decl.getLocation(), cell_path);
+}
+
+bool is_in_earlier_cell(const clang::SourceManager& sources, clang::SourceLocation place,
+                        const std::string& cell_path) {
+  place = sources.getExpansionLoc(place);
   if (place.isInvalid()) return false;
   const llvm::StringRef file = sources.getFilename(place);
   return file.starts_with(k_source_dir) && file != cell_path;

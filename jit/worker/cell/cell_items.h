@@ -95,8 +95,10 @@ class CellItems {
   std::size_t m_done = 0;  ///< where the last item ends that stands in no other
 };
 
-/// Whether a declaration stands in a text of the request other than this one.
+/// Whether a declaration, or what is at a place, stands in a text of the request other than this one.
 bool is_in_earlier_cell(const clang::SourceManager& sources, const clang::Decl& decl,
+                        const std::string& cell_path);
+bool is_in_earlier_cell(const clang::SourceManager& sources, clang::SourceLocation place,
                         const std::string& cell_path);
 
 /// Whether a declaration stands in the text of this path.

@@ -184,9 +184,9 @@ void warn_of_chains(clang::CompilerInstance& clang, clang::CodeGenerator& genera
                     const std::vector<std::string>& not_optimised) {
   clang::DiagnosticsEngine& diagnostics = clang.getDiagnostics();
   const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Warning,
-                                                  "'%0' is not optimised, since it compares one value a "
-                                                  "thousand times or more in a row: make the chain of "
-                                                  "ifs a switch or a table, or divide the function");
+                                                  "'%0' is not optimised, since a thousand ifs or more "
+                                                  "follow one another in it: make the chain of ifs a "
+                                                  "switch or a table, or divide the function");
   for (const std::string& name : not_optimised) {
     const clang::Decl* decl = generator.GetDeclForMangledName(name);
     diagnostics.Report(decl ? decl->getLocation() : clang::SourceLocation(), id) << llvm::demangle(name);

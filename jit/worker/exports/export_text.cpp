@@ -2,6 +2,7 @@
 #include "jit/worker/exports/export_text.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -25,10 +26,12 @@ struct Light {
   int flags = 0;
   int n_elements = 0, code = 0, bits = 0, lanes = 0;
   const char* member = "p";
+  std::string elements = "0";
 
   std::string text() const {
     return std::to_string(kind) + ", " + std::to_string(flags) + ", " + std::to_string(n_elements) + ", " +
-           std::to_string(code) + ", " + std::to_string(bits) + ", " + std::to_string(lanes) + ", 0";
+           std::to_string(code) + ", " + std::to_string(bits) + ", " + std::to_string(lanes) + ", " +
+           elements;
   }
 };
 
@@ -183,6 +186,38 @@ class Writer {
     return true;
   }
 
+  // Describes what the structs consist of that a function takes, before the function.
+  void add_fields(const clang::FunctionDecl& function) {
+    for (const clang::ParmVarDecl* parameter : function.parameters()) add_fields(parameter->getType());
+  }
+  void add_fields(QualType type) {
+    type = type.getNonReferenceType().getCanonicalType().getUnqualifiedType();
+    if (type->isPointerType()) return add_fields(type->getPointeeType());
+    if (const auto* record = type->getAsCXXRecordDecl())
+      if (const auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
+        for (const clang::TemplateArgument& argument : special->getTemplateArgs().asArray())
+          if (argument.getKind() == clang::TemplateArgument::Type) add_fields(argument.getAsType());
+    if (!plain_struct(type, m_context) || !m_described.emplace(canonical(type), "").second) return;
+    const auto fields = fields_of(type, m_context);
+    if (!fields) return;
+    std::string rows;
+    for (const StructField& field : *fields) {
+      const int kind = field.code == TARSIA_BOOL                               ? TARSIA_KIND_BOOL
+                       : field.code == TARSIA_INT || field.code == TARSIA_UINT ? TARSIA_KIND_INT
+                                                                               : TARSIA_KIND_FLOAT;
+      rows += "{" + std::to_string(kind) + ", 0, " + std::to_string(field.offset) + (m_light ? ", " : ", {") +
+              std::to_string(field.code) + ", " + std::to_string(field.bits) + ", " +
+              std::to_string(field.count) + (m_light ? "" : "}") + ", 0}, ";
+    }
+    if (m_light) {
+      std::string& name = m_described[canonical(type)];
+      name = "tarsia_fields_" + std::to_string(m_unit) + "_" + std::to_string(m_described.size());
+      m_out << "static const tarsia_light_type " << name << "[] = {" << rows << "{}};\n";
+    } else {
+      m_out << "template <> struct tarsia::detail::struct_fields<" << canonical(type)
+            << "> { static constexpr tarsia_type value[] = {" << rows << "{}}; };\n";
+    }
+  }
   std::string canonical(QualType type) const { return type.getCanonicalType().getAsString(m_policy); }
   // A parameter's type as the text names it, which does not have C's structs.
   std::string written(QualType type) const {
@@ -245,6 +280,7 @@ class Writer {
   }
 
   void add_full(const clang::FunctionDecl& function) {
+    if (m_context.getLangOpts().CPlusPlus) add_fields(function);
     m_out << "using tarsia_type_" << m_id << " = " << canonical(function.getReturnType()) << "(";
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
@@ -259,7 +295,7 @@ class Writer {
   }
 
   void add_light(const clang::FunctionDecl& function) {
-    Light result = *light_of(function.getReturnType(), m_context, false);
+    Light result = light_of(function.getReturnType(), m_context, false).value_or(Light());
     unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
     int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
     m_out
@@ -286,9 +322,15 @@ class Writer {
   }
 
   void add_params(const clang::FunctionDecl& function, int& own_flags) {
+    add_fields(function);
     m_out << "static const tarsia_light_param tarsia_params_" << m_id << "[] = {";
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
-      Light light = *light_of(parameter->getType(), m_context);
+      Light light = light_of(parameter->getType(), m_context).value_or(Light());
+      if (light.kind == TARSIA_KIND_STRUCT)
+        if (const std::string& fields =
+                m_described[canonical(parameter->getType()->getPointeeType().getUnqualifiedType())];
+            !fields.empty())
+          light.elements = fields;
       if (light.kind == TARSIA_KIND_STREAM) own_flags |= TARSIA_FUNCTION_TAKES_STREAM;
       m_out << "{" << string_literal(parameter->getName()) << ", {" << light.text() << "}}, ";
     }
@@ -301,6 +343,7 @@ class Writer {
   std::vector<std::string>* m_places;  // null: they are written into the text
   clang::PrintingPolicy m_policy;
   bool m_light = true;
+  std::map<std::string, std::string> m_described;  // structs, and what their fields are called
   int m_id = 0;
   std::string m_text;
   llvm::raw_string_ostream m_out{m_text};

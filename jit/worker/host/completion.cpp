@@ -129,7 +129,7 @@ Completions complete_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceF
   Completions result;
   const CompileRequest& request = *unit.request;
   const std::string main_path = main_path_of(unit);
-  const MainText text(*unit.file, 0, {});
+  const MainText text(*unit.file, std::nullopt, {});
   files->add_text(main_path, text.bytes(), unit.file->text);
   clang::IgnoringDiagConsumer ignored;
   // Bodies of kernels are read like others.

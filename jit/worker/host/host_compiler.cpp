@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "base/figures/elapsed.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -28,6 +29,7 @@
 #include "jit/build_id.h"
 #include "jit/worker/cell/cell_errors.h"
 #include "jit/worker/code/host_code.h"
+#include "jit/worker/code/target_cpu.h"
 #include "jit/worker/code/traps.h"
 #include "jit/worker/exports/export_text.h"
 #include "jit/worker/exports/exports.h"
@@ -36,11 +38,11 @@
 #include "jit/worker/host/clocks.h"
 #include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/device_reads.h"
+#include "jit/worker/host/end_of_text.h"
 #include "jit/worker/host/host_parse.h"
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/leading_parse.h"
 #include "jit/worker/host/pragmas.h"
-#include "jit/worker/host/target_cpu.h"
 #include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
@@ -59,14 +61,6 @@
 namespace tarsia::jit {
 namespace {
 
-// Stands behind the user's text. The line and the semicolon end what that left open.
-constexpr std::string_view k_ending = "\n;\n#pragma tarsia exports\n";
-constexpr std::string_view k_exports_pragma = k_ending.substr(3);
-
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Whether Clang is in the body of a function that only the device calls. Most of these are stepped over.
 // Those that are constexpr, or whose type is deduced, are read, as if the host called them.
 bool is_in_device_body(const clang::Sema& sema) {
@@ -75,15 +69,6 @@ bool is_in_device_body(const clang::Sema& sema) {
         function && is_device_only(*function))
       return true;
   return false;
-}
-
-// Work-around: Clang checks the calls of a device function against the host's functions.
-// Trigger: a device function that is constexpr, or of a deduced type, and calls a function of CUDA's headers,
-// such as __shfl_sync, which have no attributes here (tarsia_cuda_host.h). Symptom: "no matching function" in
-// a body that the host does not need. The device's compiler judges it. Removal: Clang steps over such bodies,
-// too, or CUDA's headers keep their attributes.
-void forget_passed_over(clang::DiagnosticsEngine& diagnostics, const DiagnosticCollector& collector) {
-  if (collector.passed_over_all()) diagnostics.Reset(/*soft=*/true);
 }
 
 // Whether it stands in a text of the request, not in a header on disk.
@@ -105,78 +90,6 @@ bool runs_at_load(const clang::SourceManager& sources, const clang::Decl& decl) 
     return variable->isThisDeclarationADefinition() == clang::VarDecl::Definition &&
            !variable->isTemplated() && variable->hasInit() && !variable->hasConstantInitialization();
   return llvm::isa<clang::FunctionDecl>(decl) && decl.hasAttr<clang::ConstructorAttr>();
-}
-
-// Empties the kernels of the user's texts.
-void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
-  for (clang::Decl* decl : scope->noload_decls()) {
-    if (!is_user_file(context.getSourceManager(), decl->getLocation())) continue;
-    if (auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) empty_kernels(context, space);
-    if (auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) empty_kernels(context, linkage);
-    if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
-      // Explicit instantiations were made on the spot.
-      for (clang::FunctionDecl* special : pattern->specializations()) empty_kernel(context, special);
-      decl = pattern->getTemplatedDecl();
-    }
-    empty_kernel(context, llvm::dyn_cast<clang::FunctionDecl>(decl));
-  }
-}
-
-// Directives that undefine the user's macros: the text that describes the exports must not meet them.
-std::string without_macros_of_user(const HostParse& shared, const clang::Preprocessor& preprocessor) {
-  std::set<std::string> names = macros_of_user(preprocessor);
-  for (const auto& [name, definition] : shared.unit.request->options.defines)
-    if (!name.starts_with("TARSIA_")) names.insert(name);
-  if (shared.unit.macros) names.insert(shared.unit.macros->begin(), shared.unit.macros->end());
-  std::string text;
-  for (const std::string& name : names) text += "#undef " + name + "\n";
-  return text;
-}
-
-// The unit's exports; their names go into the result.
-Exports list_exports_of(HostParse& shared, clang::ASTContext& context) {
-  for (const auto* group : {&shared.unit.request->files, &shared.unit.request->headers})
-    for (const SourceFile& file : *group)
-      shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
-  shared.choice.marked_alone |= shared.unit.file->name == k_th_routines;
-  Exports exports = list_exports(context, shared.choice);
-  for (const clang::FunctionDecl* function : exports.functions)
-    shared.result.exported.push_back(exported_name(*function));
-  shared.result.left_out = std::move(exports.left_out);
-  return exports;
-}
-
-// The end of the user's text has been reached.
-void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
-  if (close_brace(shared, preprocessor, place, k_exports_pragma)) return;
-  forget_passed_over(preprocessor.getDiagnostics(), shared.diagnostics);
-  if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
-  // An unclosed brace leaves nothing to describe: the parser reports it.
-  if (!shared.sema->CurContext->isTranslationUnit()) return;
-  const bool kernels_alone = !shared.unit.request->options.kernels.empty();
-  if (kernels_alone && !std::exchange(shared.wanted, true))
-    return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels).append(k_exports_pragma),
-                 k_wanted_path, place);
-  shared.described = true;
-  if (shared.checks) shared.checks->end();
-  clang::ASTContext& context = shared.sema->getASTContext();
-  if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
-  // Virtual functions are instantiated with the tables that name them, and may use further tables.
-  const NoKeyFunctions no_keys(context, shared.classes_of_cells);
-  do shared.sema->PerformPendingInstantiations();
-  while (shared.sema->DefineUsedVTables());
-  if (shared.cuda())
-    list_device_entities(context, shared.slice, shared.cell ? shared.cell->path() : std::string(),
-                         kernels_of_headers(shared));
-  if (kernels_alone)
-    return choose_kernels(shared.unit.request->options.kernels, context, shared.clang->getDiagnostics(),
-                          shared.slice);
-  Exports exports = list_exports_of(shared, context);
-  // With device code, the device tables carry the places. The host's object then does not change with them.
-  shared.export_text = without_macros_of_user(shared, preprocessor) +
-                       export_text(exports, context, shared.unit.request->cuda, shared.unit.number,
-                                   shared.slice.empty() ? nullptr : &shared.result.places);
-  enter(preprocessor, shared.export_text, k_exports_path, place);
 }
 
 // Stands between the parser and Clang's code generator. For CUDA, it holds declarations back until the
@@ -290,8 +203,10 @@ class HostConsumer final : public clang::SemaConsumer {
       if (result.needs_headers) return;
       slicer.slice(m_shared.slice, m_shared.text.size());
       result.timings.emplace_back("split", milliseconds_since(start));
+      const std::string cell_path = m_shared.cell ? m_shared.cell->path() : std::string();
       if (!m_shared.slice.variables.empty() || !m_shared.slice.earlier_variables.empty())
-        warn_of_device_reads(context, m_shared.cell ? m_shared.cell->path() : std::string());
+        warn_of_device_reads(context, cell_path);
+      warn_of_ignored_openmp(m_clang.getDiagnostics(), slicer.openmp_in_bodies(), cell_path);
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
     }
     if (!m_shared.unit.request->options.kernels.empty()) {
@@ -496,6 +411,9 @@ class HostAction final : public clang::ASTFrontendAction {
                      [this](clang::Preprocessor& lexer, clang::SourceLocation place) {
                        end_leading(m_shared, lexer, place);
                      });
+      add_own_pragma(preprocessor, "begun", [this](clang::Preprocessor& lexer, clang::SourceLocation place) {
+        end_begun(m_shared, lexer, place);
+      });
       add_own_pragma(preprocessor, "hold",
                      [this](clang::Preprocessor& lexer, clang::SourceLocation) { hold(m_shared, lexer); });
     }
@@ -537,13 +455,13 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
       result.diagnostics.push_back({"", 0, 0, Severity::error, std::move(fault)});
       return result;
     }
-  const bool stops = unit.leading > 0 && hooks.on_leading;
+  const bool stops = unit.leading && hooks.on_leading;
   const std::string main_path = main_path_of(unit);
-  MainText text(*unit.file, stops ? unit.leading : 0,
+  MainText text(*unit.file, stops ? unit.leading : std::nullopt,
                 unit.language == Language::c ? std::string_view() : k_ending);
   files->add_text(main_path, text.bytes(), unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
-  collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, *unit.request); });
+  collector.find_header_remedies([&](llvm::StringRef name) { return header_remedy(name, *unit.request); });
   bool led = false;
   std::vector<std::string> arguments = clang_arguments(*unit.request, unit.language, main_path, unit.prelude);
   // Work-around: Clang compares an unknown name with itself in steps of its length squared.
@@ -553,7 +471,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   if (std::ranges::any_of(unit.request->files, has_long) ||
       std::ranges::any_of(unit.request->headers, has_long))
     arguments.emplace_back("-fno-spell-checking");
-  auto clang = make_clang(std::move(arguments), files, collector, unit.language == Language::cuda);
+  auto clang = make_clang(arguments, files, collector, unit.language == Language::cuda);
   if (clang) {
     auto owner = std::make_unique<HostParse>(unit, hooks, result, collector, text, files.get());
     HostParse& shared = *owner;
@@ -576,7 +494,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   }
   if (stops && !led && collector.getNumErrors() == 0) {  // something in the headers swallowed the pragma
     HostUnit whole = unit;
-    whole.leading = 0;
+    whole.leading = std::nullopt;
     return compile_host(whole, files, hooks);
   }
   if (collector.met_openmp() && !keeps_openmp_off(unit.request->options)) {

@@ -21,10 +21,11 @@ struct HostUnit {
   const CompileRequest* request = nullptr;
   const SourceFile* file = nullptr;
   Language language = Language::cxx;
-  int number = 0;           ///< of the unit within the source, makes symbols of units differ
-  std::string prelude;      ///< virtual path of a precompiled prelude, or empty
-  std::size_t covered = 0;  ///< so much of the text the prelude stands for: it is not read again
-  std::size_t leading = 0;  ///< the text's leading includes end here (prelude/leading_text.h); 0: none
+  int number = 0;                      ///< of the unit within the source, makes symbols of units differ
+  std::string prelude;                 ///< virtual path of a precompiled prelude, or empty
+  std::size_t covered = 0;             ///< so much of the text the prelude stands for: it is not read again
+  std::optional<std::size_t> leading;  ///< the text's leading includes end here (prelude/leading_text.h)
+  std::string begun;                   ///< the includes, a line each, with which a header at `leading` begins
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
   /// CUDA: the headers of the text's that the prelude holds, if any.
   std::shared_ptr<const HeaderItems> headers;

@@ -48,9 +48,9 @@ std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {
 }
 
 void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
-           clang::SourceLocation place) {
+           clang::SourceLocation place, clang::SrcMgr::CharacteristicKind kind) {
   const clang::FileID file = preprocessor.getSourceManager().createFileID(
-      llvm::MemoryBuffer::getMemBufferCopy(text, path), clang::SrcMgr::C_System, 0, 0, place);
+      llvm::MemoryBuffer::getMemBufferCopy(text, path), kind, 0, 0, place);
   preprocessor.EnterSourceFile(file, nullptr, place);
 }
 

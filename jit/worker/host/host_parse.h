@@ -82,9 +82,9 @@ bool is_of_user(const HostParse& parse, clang::SourceLocation place);
 /// The macros that the user's files define.
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor);
 
-/// Lets the lexer read a text before it goes on.
+/// Lets the lexer read a text before it goes on. What a system's text includes counts as the system's.
 void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
-           clang::SourceLocation place);
+           clang::SourceLocation place, clang::SrcMgr::CharacteristicKind kind = clang::SrcMgr::C_System);
 
 /// The slicer of a CUDA unit, made on the first call.
 Slicer& slicer_of(HostParse& parse, clang::ASTContext& context);

@@ -24,6 +24,9 @@ namespace {
 // token ahead.
 constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
 
+// Is read behind HostUnit::begun.
+constexpr char k_behind_begun[] = "#pragma tarsia begun\n";
+
 // From here on, Clang knows a file that it has read by another path, at which one has to be.
 // False if Clang knows that there is none.
 bool name_file(HostParse& parse, clang::FileID file, const std::string& path) {
@@ -93,7 +96,14 @@ void end_leading(HostParse& parse, clang::Preprocessor& preprocessor, clang::Sou
   if (parse.led || sources.getFileID(place) != sources.getMainFileID()) return;
   parse.led = true;
   show_text(parse, sources);
-  static_cast<clang::Lexer*>(preprocessor.getCurrentLexer())->seek(parse.unit.leading, true);
+  static_cast<clang::Lexer*>(preprocessor.getCurrentLexer())->seek(*parse.unit.leading, true);
+  if (parse.unit.begun.empty())
+    end_begun(parse, preprocessor, place);
+  else if (parse.tokens && parse.tokens->is_between_declarations())
+    enter(preprocessor, parse.unit.begun + k_behind_begun, k_leading_path, place, clang::SrcMgr::C_User);
+}
+
+void end_begun(const HostParse& parse, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   // A header that ends amid a declaration needs what follows.
   if (parse.tokens && parse.tokens->is_between_declarations())
     enter(preprocessor, k_at_leading, k_leading_path, place);

@@ -13,6 +13,9 @@ namespace tarsia::jit {
 /// At `#pragma tarsia leading`: shows Clang the rest of the text.
 void end_leading(HostParse& parse, clang::Preprocessor& preprocessor, clang::SourceLocation place);
 
+/// At `#pragma tarsia begun`, behind HostUnit::begun.
+void end_begun(const HostParse& parse, clang::Preprocessor& preprocessor, clang::SourceLocation place);
+
 /// At `#pragma tarsia hold`, between declarations: lets HostHooks::on_leading hold the parse.
 void hold(HostParse& parse, clang::Preprocessor& preprocessor);
 

@@ -6,11 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Lex/MacroInfo.h"
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Lex/PreprocessorOptions.h"
+#include "jit/worker/cell/cell_items.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace tarsia::jit {
@@ -109,6 +112,18 @@ void take_pragmas_of_nvcc(clang::Preprocessor& preprocessor) {
         "nv_diag_once", "nv_diagnostic", "diag_suppress", "diag_remark", "diag_warning", "diag_error",
         "diag_default", "diag_once", "nv_exec_check_disable", "hd_warning_disable", "nv_abi", "nv_verbose"})
     preprocessor.AddPragmaHandler(new clang::EmptyPragmaHandler(name));  // which owns it
+}
+
+void warn_of_ignored_openmp(clang::DiagnosticsEngine& diagnostics,
+                            const std::vector<clang::SourceLocation>& places, const std::string& cell_path) {
+  const unsigned id = diagnostics.getDiagnosticIDs()->getCustomDiagID(
+      {clang::diag::Severity::Warning,
+       "OpenMP's pragma is ignored in device code, where threads and blocks divide the work",
+       clang::DiagnosticIDs::CLASS_WARNING, /*ShowInSystemHeader=*/false, /*ShowInSystemMacro=*/false,
+       clang::diag::Group::SourceUsesOpenMP});
+  for (const clang::SourceLocation place : places)
+    if (cell_path.empty() || !is_in_earlier_cell(diagnostics.getSourceManager(), place, cell_path))
+      diagnostics.Report(place, id);
 }
 
 void add_own_pragma(clang::Preprocessor& preprocessor, const char* name, MeetPragma meet) {

@@ -4,8 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace clang {
+class DiagnosticsEngine;
 class PPCallbacks;
 class Preprocessor;
 class PreprocessorOptions;
@@ -28,6 +31,11 @@ std::unique_ptr<clang::PPCallbacks> make_debug_pragmas();
 /// as
 /// `#define UNROLL _Pragma("unroll")`.
 void take_pragmas_of_nvcc(clang::Preprocessor& preprocessor);
+
+/// Warns of pragmas of OpenMP's at these places, of device code. `cell_path`: only of those that no earlier
+/// cell has.
+void warn_of_ignored_openmp(clang::DiagnosticsEngine& diagnostics,
+                            const std::vector<clang::SourceLocation>& places, const std::string& cell_path);
 
 /// Lets `meet` know where the lexer meets `#pragma tarsia NAME`, which stands in what Tarsia adds to a text.
 /// The lexer then stands behind the line.

@@ -106,15 +106,16 @@ void write_filter(Program& program) {
     program.give(k_allow);
   });
   // Of this process alone.
-  for (const auto [call, argument] : {std::pair{SYS_prlimit64, 0}, std::pair{SYS_sched_setaffinity, 0},
-                                      std::pair{SYS_sched_setscheduler, 0}, std::pair{SYS_sched_setparam, 0}})
+  for (const auto& [call, argument] :
+       {std::pair{SYS_prlimit64, 0}, std::pair{SYS_sched_setaffinity, 0},
+        std::pair{SYS_sched_setscheduler, 0}, std::pair{SYS_sched_setparam, 0}})
     program.on(static_cast<std::uint32_t>(call), [&] {
       program.load_argument(argument);
       program.give_if(BPF_JEQ, 0, k_allow);
       program.give(k_deny);
     });
   // These take a number of their kind, too: 0 is all processes of the user to another kind.
-  for (const auto [call, process] :
+  for (const auto& [call, process] :
        {std::pair<long, std::uint32_t>{SYS_setpriority, PRIO_PROCESS}, {SYS_ioprio_set, k_ioprio_process}})
     program.on(static_cast<std::uint32_t>(call), [&] {
       program.load_argument(0);

@@ -50,6 +50,13 @@ class Reader {
     static constexpr std::string_view k_stub = "__device_stub__";  // what Clang calls a kernel's launcher
     for (size_t at; (at = text.find(k_stub)) != std::string::npos;)
       text.replace(at, k_stub.size(), "kernel ");
+    // What a static function's symbol ends with if two objects share it.
+    constexpr llvm::StringLiteral k_begin = " (.of";
+    for (size_t at = text.find(k_begin); at != std::string::npos; at = text.find(k_begin, at + 1)) {
+      const llvm::StringRef rest = llvm::StringRef(text).drop_front(at + k_begin.size());
+      const size_t digits = rest.take_while(llvm::isDigit).size();
+      if (digits && rest.drop_front(digits).starts_with(")")) text.erase(at, k_begin.size() + digits + 1);
+    }
     return text;
   }
 
@@ -77,6 +84,21 @@ class Reader {
     m_found.push_back(std::move(diagnostic));
   }
 
+  // Whether the user may have meant this symbol by the one that is undefined: LLD takes any whose name
+  // differs in one letter. It is not the function that refers to it, and of short names one letter is much.
+  static bool is_likely(llvm::StringRef guess, llvm::StringRef message) {
+    constexpr size_t k_short = 4;
+    const auto name_of = [](llvm::StringRef symbol) {
+      symbol = symbol.take_until([](char c) { return c == '('; });
+      return symbol.substr(symbol.rfind(':') + 1);
+    };
+    const llvm::StringRef meant = name_of(guess),
+                          undefined = name_of(message.split("undefined symbol: ").second.split(';').first);
+    if (message.contains(("\nin " + guess).str()) || message.contains(("(" + guess + ")").str()))
+      return false;
+    return meant == undefined || (meant.size() >= k_short && undefined.size() >= k_short);
+  }
+
   // A line that begins with ">>>".
   void add_detail(llvm::StringRef line) {
     Diagnostic& last = m_found.back();
@@ -92,6 +114,9 @@ class Reader {
     }
     if (text.starts_with("defined at tarsia_module")) return;
     std::string place = clean(text);
+    if (m_drops_guess && text.starts_with("defined in: ")) return;
+    m_drops_guess = text.starts_with("did you mean: ") && !is_likely(text.drop_front(14), last.message);
+    if (m_drops_guess) return;
     // The line table's "a.cc:2", then "a.cc:(f())". Functions that Tarsia makes have line 0.
     if (m_duplicate && text.consume_front("defined at ")) {
       m_line_of_duplicate =
@@ -109,8 +134,9 @@ class Reader {
   const std::map<std::string, std::string>& m_names;
   std::vector<Diagnostic> m_found;
   std::set<std::string> m_of_driver;
-  bool m_skip = false;       // the lines are about a symbol of which nothing is said
-  bool m_duplicate = false;  // they are about a symbol that is defined twice
+  bool m_skip = false;         // the lines are about a symbol of which nothing is said
+  bool m_drops_guess = false;  // LLD's guess at what was meant was left out
+  bool m_duplicate = false;    // they are about a symbol that is defined twice
   std::string m_line_of_duplicate;
   size_t m_undefined = 0;
 };

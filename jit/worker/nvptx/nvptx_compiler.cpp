@@ -29,7 +29,7 @@
 #include "jit/worker/nvptx/device_module.h"
 #include "jit/worker/nvptx/nvjitlink.h"
 #include "jit/worker/nvptx/nvptx_setup.h"
-#include "jit/worker/prelude/leading_text.h"
+#include "jit/worker/prelude/further_includes.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/names/near_headers.h"
@@ -123,6 +123,7 @@ class Consumer final : public clang::SemaConsumer {
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     if (m_task.is_cancelled()) return false;
     for (clang::Decl* decl : group) {
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
       if (llvm::isa<clang::TopLevelStmtDecl>(decl)) return true;  // a session's statement runs on the host
       note_variables(*m_context, decl);
     }
@@ -175,6 +176,14 @@ class Consumer final : public clang::SemaConsumer {
   }
 
  private:
+  // The host's main has a symbol of its own (jit/worker/host/host_compiler.cpp). Names of lambdas and types
+  // within a function depend on whether it has one, and not on which.
+  void name_main(clang::FunctionDecl& function) const {
+    const bool in_cell = !m_task.unit.request->options.cell.empty();
+    if (function.isMain() && (function.isThisDeclarationADefinition() || in_cell))
+      function.addAttr(clang::AsmLabelAttr::CreateImplicit(*m_context, "main"));
+  }
+
   clang::FunctionDecl* may_be_left_out(clang::Decl* decl) const {
     auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
     const bool may_be = m_task.unit.left_out && function && function->hasAttr<clang::CUDAGlobalAttr>() &&
@@ -322,14 +331,14 @@ class Compile {
   NvptxResult run() {
     for (const std::string& arch : m_request.options.archs)
       if (std::string fault = fault_of_arch(arch); !fault.empty()) return fail(std::move(fault));
-    m_leading = end_of_leading_includes(m_unit.file->text);
+    m_leading = leading_part(*m_unit.file, m_request);
     std::string libdevice;
     if (const std::string& path = m_request.cuda_parts.libdevice; !path.empty()) libdevice = read_file(path);
     const std::string main_path = std::string(k_source_dir) + "/" + m_unit.file->name;
     std::string text = m_unit.file->text;
     if (!m_request.options.kernels.empty()) text += "\n;\n" + text_of_wanted(m_request.options.kernels);
     std::string below = text;  // a prelude's own includes
-    for (size_t i = 0; i < m_leading; ++i)
+    for (size_t i = 0; i < m_leading.end; ++i)
       if (below[i] != '\n') below[i] = ' ';
     for (const std::string& arch : m_request.options.archs)
       if (!compile(arch, main_path, text, below, libdevice)) break;
@@ -350,9 +359,9 @@ class Compile {
 
   /// The virtual path of a prelude that the files now have; "": none.
   std::string find_prelude(const std::string& arch) {
-    if (!m_unit.preludes || m_leading == 0) return {};
+    if (!m_unit.preludes || m_leading.empty()) return {};
     const auto start = Clock::now();
-    const std::string text = m_unit.file->text.substr(0, m_leading);
+    const std::string text = m_leading.text(*m_unit.file);
     const std::string path = "/tarsia/prelude_" + arch;
     const std::vector<std::string> arguments = nvptx_arguments(m_request, path + ".h", arch, "");
     Hasher hasher("tarsia device prelude");
@@ -392,7 +401,7 @@ class Compile {
       Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, unknown_references};
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
-      collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, m_request); });
+      collector.find_header_remedies([&](llvm::StringRef name) { return header_remedy(name, m_request); });
       if (auto clang =
               make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector)) {
         Action action(task, *m_files);
@@ -456,7 +465,7 @@ class Compile {
     if (ptxas_lines(errors).empty()) return;
     if (!keeps_lines(m_request.options)) {
       CompileRequest request = m_request;
-      request.options.lineinfo = true;
+      keep_lines(request.options);
       request.options.archs = {arch};
       request.options.ptx = false;
       NvptxUnit unit = m_unit;
@@ -487,7 +496,7 @@ class Compile {
   const CompileRequest& m_request;
   const MakeFiles m_make_files;
   const llvm::IntrusiveRefCntPtr<SourceFileSystem> m_files;
-  size_t m_leading = 0;                                  ///< the text's includes end here
+  LeadingPart m_leading;
   std::vector<std::shared_ptr<const KeptLayer>> m_used;  ///< which the files show, …
   std::deque<std::string> m_texts;                       ///< … and their texts
   PartStore& m_parts;

@@ -176,7 +176,10 @@ std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Languag
   // What the cache has mapped, several workers share.
   if (kept->size() >= k_large)
     if (auto bytes = parts.map(PartKind::prelude, key))
-      if (auto mapped = KeptLayer::parse(std::move(*bytes), std::move(wanted))) kept = std::move(mapped);
+      // Another process may have kept one for other contents of the files since.
+      if (auto mapped = KeptLayer::parse(std::move(*bytes), std::move(wanted));
+          mapped && mapped->layer().pch == kept->layer().pch)
+        kept = std::move(mapped);
   remember(key, kept);
   return kept;
 }
@@ -199,7 +202,7 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
                                PartStore& parts, const MakeFiles& make_files) {
   if (language == Language::c) return {};
   ++m_compiles;
-  const std::vector<std::string> includes = leading_includes(file, request);
+  const std::vector<std::string> includes = leading_includes(file, request).includes;
   if (language == Language::cuda) return find_or_make_cuda(request, includes, parts, make_files);
   Prelude further = find_or_make_further(request, file, language, includes, parts, make_files);
   return further.top || further.needs_openmp ? further
@@ -210,8 +213,8 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
 Prelude Preludes::find_or_make_further(const CompileRequest& request, const SourceFile& file,
                                        Language language, const std::vector<std::string>& includes,
                                        PartStore& parts, const MakeFiles& make_files) {
-  const FurtherIncludes further = further_includes(file, request);
-  if (further.items.empty()) return {};
+  const std::vector<PreludeItem> further = further_includes(file, request);
+  if (further.empty()) return {};
   const PreludeText text = prelude_text(includes);
   Digest key{};
   Prelude prelude = find_shipped(request, language, text.free, key);
@@ -223,6 +226,7 @@ Prelude Preludes::find_or_make_further(const CompileRequest& request, const Sour
   hasher.field(settings(request, language, /*with_warnings=*/true)).field(key);
   for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
   key = hasher.finish();
+  bool is_any = false;
   for (const LayerText& layer : layers) {
     PreludeLayer wanted;
     wanted.base = prelude.top;
@@ -241,6 +245,7 @@ Prelude Preludes::find_or_make_further(const CompileRequest& request, const Sour
       prelude.needs_openmp = true;
       return prelude;
     }
+    is_any = true;
     prelude.top = {kept, &kept->layer()};
     prelude.covered = layer.end;
     const std::vector<Diagnostic>& warnings = kept->layer().warnings;
@@ -248,7 +253,7 @@ Prelude Preludes::find_or_make_further(const CompileRequest& request, const Sour
     const std::vector<std::string>& macros = kept->layer().macros;
     prelude.macros.insert(prelude.macros.end(), macros.begin(), macros.end());
   }
-  return prelude.covered == 0 ? Prelude() : prelude;
+  return is_any ? prelude : Prelude();
 }
 
 Prelude Preludes::find_or_make_cxx(const CompileRequest& request, const std::vector<std::string>& includes,
@@ -338,21 +343,20 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
 }
 
 std::optional<Digest> Preludes::key_of_leading(const CompileRequest& request, const SourceFile& file,
-                                               const Prelude& below) const {
-  const size_t end = end_of_leading_includes(file.text);
-  if (!below.top || end == 0 || request.options.include_dirs.empty() || request.files.size() > 1 ||
+                                               const LeadingPart& part, const Prelude& below) const {
+  if (!below.top || part.empty() || request.options.include_dirs.empty() || request.files.size() > 1 ||
       !request.headers.empty())
     return std::nullopt;
   Hasher hasher("tarsia leading includes");
   hasher.field(settings(request, Language::cuda, /*with_warnings=*/true)).field(below.key);
   for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
   // Headers that say __BASE_FILE__ are not kept; its folder is searched for what it includes in quotes.
-  return hasher.field(folder_of(file.name)).field(std::string_view(file.text).substr(0, end)).finish();
+  return hasher.field(folder_of(file.name)).field(part.text(file)).finish();
 }
 
-Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,
-                               PartStore& parts) {
-  const std::optional<Digest> key = key_of_leading(request, file, below);
+Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& file, const LeadingPart& part,
+                               const Prelude& below, PartStore& parts) {
+  const std::optional<Digest> key = key_of_leading(request, file, part, below);
   if (!key) return {};
   PreludeLayer wanted;
   wanted.base = below.top;
@@ -362,7 +366,7 @@ Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& 
   Prelude prelude = below;
   prelude.top = {kept, &kept->layer()};
   prelude.origin = Prelude::leading;
-  prelude.covered = end_of_leading_includes(file.text);
+  prelude.covered = part.end;
   prelude.warnings = kept->layer().warnings;
   prelude.macros = kept->layer().macros;
   return prelude;

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
+#include "jit/worker/prelude/further_includes.h"
 #include "jit/worker/prelude/prelude_layer.h"
 #include "jit/worker/prelude/shipped_preludes.h"
 #include "jit/worker/source/source_fs.h"
@@ -49,10 +50,10 @@ class Preludes {
   /// stand on the prelude that it gets otherwise. None if there are no such folders, or other texts in the
   /// request, which headers may ask for.
   std::optional<Digest> key_of_leading(const CompileRequest& request, const SourceFile& file,
-                                       const Prelude& below) const;
+                                       const LeadingPart& part, const Prelude& below) const;
   /// What another process wrote of them. None if nothing is kept, or no longer holds.
-  Prelude find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,
-                       PartStore& parts);
+  Prelude find_leading(const CompileRequest& request, const SourceFile& file, const LeadingPart& part,
+                       const Prelude& below, PartStore& parts);
   /// Bytes for the cache of what a parse on top of the prelude wrote.
   static std::string serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch,
                                        std::string_view headers);

@@ -2,45 +2,34 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "jit/compile.h"
 
 namespace tarsia::jit {
 
-/// The `#include <…>` directives with which the text begins, each as "<name>" or "\"name\"". They end at
-/// the first declaration or other directive (save definitions of macros that no header knows), and at the
-/// first header that is not of the system, Tarsia or CUDA. If that is one of the source's own, its leading
-/// includes count, too.
-std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request);
-
-/// What follows `leading_includes` while it can belong to a prelude, too: headers in the request's include
-/// folders, macros that headers may ask for, and the headers behind these. Of the text itself alone.
-struct FurtherIncludes {
-  /// In the text's order: includes as above, and directives that define or undefine macros, whole. The first
-  /// are macros that stand before `leading_includes`, whose headers do not ask for them.
-  struct Item {
-    std::string text;
-    std::string folder;   ///< of the request, in which the header is found; empty: another header, or a macro
-    std::size_t end = 0;  ///< offset behind it in the text
-  };
-  std::vector<Item> items;
+/// A directive that can belong to a prelude.
+struct PreludeItem {
+  std::string text;    ///< an include as "<name>" or "\"name\"", or a directive on a macro, whole
+  std::string folder;  ///< of the request, in which the header is found; empty: another header, or a macro
+  /// Offsets in the source's text before and behind it. What a header begins with has none there: both are
+  /// those before the header.
+  std::size_t begin = 0, end = 0;
+  bool is_light = false;  ///< a header of the author's, whose own includes are items before it
 };
-FurtherIncludes further_includes(const SourceFile& file, const CompileRequest& request);
 
-/// One layer of a prelude.
-struct LayerText {
-  std::string text;
-  std::size_t end = 0;  ///< offset in the source's text behind what this layer and those below replace
+/// The `#include <…>` directives with which a text begins. They end at the first declaration or other
+/// directive (save definitions of macros that no header knows), and at the first header that is not of the
+/// system, Tarsia or CUDA. If that is one of the source's own, in the request or small and in its folders,
+/// its leading includes count, too.
+struct LeadingIncludes {
+  std::vector<std::string> includes;  ///< each as "<name>" or "\"name\""
+  std::vector<PreludeItem> macros;    ///< what stands between them in the text itself
+  /// Where further ones may follow in the text itself; npos if they may not.
+  std::size_t end = std::string::npos;
 };
-/// The layers that pay off. A folder's headers have one of their own, so that a change of the last folder's
-/// leaves the others. `has` tells whether a layer below has met a header.
-std::vector<LayerText> layers_of(const FurtherIncludes& further,
-                                 const std::function<bool(const std::string&)>& has,
-                                 const CompileRequest& request);
+LeadingIncludes leading_includes(const SourceFile& file, const CompileRequest& request);
 
 /// Leading includes, as the prelude of a C++ source takes them.
 struct PreludeText {

@@ -37,7 +37,7 @@ void shorten(std::string& message) {
 }
 
 /// The remedy for a header that was not found.
-std::string missing_header_remedy(llvm::StringRef name, bool system_headers, const NearHeader& near) {
+std::string missing_header_remedy(llvm::StringRef name, bool system_headers, const HeaderRemedy& known) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
   if (name.starts_with("../"))
     return "; such a name leads from a file on disk, which a source string is not: give a folder that holds "
@@ -47,11 +47,10 @@ std::string missing_header_remedy(llvm::StringRef name, bool system_headers, con
   if (!system_headers) {
     if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
       return ", " + lacking;
-    if (std::string known = newcomer_header_remedy(name); !known.empty()) return known;
+    if (std::string newcomers = newcomer_header_remedy(name); !newcomers.empty()) return newcomers;
   }
-  if (const std::string meant = near ? near(name) : std::string(); !meant.empty())
-    return "; did you mean " + meant + "? Otherwise" + remedy.substr(1);
-  return remedy;
+  const std::string found = known ? known(name) : std::string();
+  return found.empty() ? remedy : found;
 }
 
 /// The remedy, from the error's text, for a std template of which only the declaration was read. Empty if
@@ -172,7 +171,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   }
   if (info.getID() == clang::diag::err_pp_file_not_found)
     diagnostic.message += missing_header_remedy(text.str().split('\'').second.rsplit('\'').first,
-                                                m_system_headers, m_near_header);
+                                                m_system_headers, m_header_remedy);
   if (info.getID() == clang::diag::err_pp_include_too_deep)
     diagnostic.message +=
         "; a header that includes itself begins with #pragma once, or guards itself by a macro";

@@ -16,8 +16,8 @@ namespace tarsia::jit {
 /// The user's name of a virtual path ("/tarsia/src/a.cu" → "a.cu"); other paths as they are.
 std::string user_name(llvm::StringRef path);
 
-/// How to include the header that is meant by a name that was not found; or empty.
-using NearHeader = std::function<std::string(llvm::StringRef name)>;
+/// The remedy for a header that was not found, from "; " on; or empty.
+using HeaderRemedy = std::function<std::string(llvm::StringRef name)>;
 
 /// Collects Clang's reports. Tarsia appends to `main_text`; a report about a place behind the user's text
 /// is placed at its end. A report of a missing header names the options that help.
@@ -40,7 +40,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   /// Errors are passed over while this holds: where text is parsed for another compiler, which judges it.
   void pass_over_where(std::function<bool()> elsewhere) { m_elsewhere = std::move(elsewhere); }
   /// Asked about headers that were not found.
-  void find_near_headers(NearHeader near) { m_near_header = std::move(near); }
+  void find_header_remedies(HeaderRemedy remedy) { m_header_remedy = std::move(remedy); }
   /// Whether there was no error but those that were passed over, and there were some.
   bool passed_over_all() const { return m_passed_over && getNumErrors() == 0; }
   /// A pragma of OpenMP's was met while OpenMP is off.
@@ -58,7 +58,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   int m_standard = 23;             // of C++
   int m_last_line, m_last_column;  // just behind the text
   std::function<bool()> m_elsewhere;
-  NearHeader m_near_header;
+  HeaderRemedy m_header_remedy;
   std::map<std::string, std::set<size_t>> m_missing_typenames;
   bool m_passed_over = false;
   bool m_met_openmp = false, m_takes_unknown_references = false, m_met_unknown_reference = false;

@@ -11,17 +11,17 @@ constexpr std::string_view k_behind_leading = "#pragma tarsia leading\n";
 
 }  // namespace
 
-MainText::MainText(const SourceFile& file, std::size_t leading, std::string_view ending)
+MainText::MainText(const SourceFile& file, std::optional<std::size_t> leading, std::string_view ending)
     : m_file(file),
-      m_leading(leading),
+      m_leading(leading.value_or(0)),
       m_ending(ending),
-      m_bytes((leading > 0 ? room_for(size()) : size()) + ending.size(), ' ') {
-  if (leading == 0) {
+      m_bytes((leading ? room_for(size()) : size()) + ending.size(), ' ') {
+  if (!leading) {
     show_all();
     return;
   }
-  m_bytes.replace(0, leading, file.text, 0, leading);
-  m_bytes.replace(leading, k_behind_leading.size(), k_behind_leading);
+  m_bytes.replace(0, m_leading, file.text, 0, m_leading);
+  m_bytes.replace(m_leading, k_behind_leading.size(), k_behind_leading);
 }
 
 void MainText::show_all() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,7 @@ class MainText {
  public:
   /// With `leading`, the offset behind the leading includes, it begins with these alone, and a
   /// `#pragma tarsia leading` is met behind them. The file must outlive it.
-  MainText(const SourceFile& file, std::size_t leading, std::string_view ending);
+  MainText(const SourceFile& file, std::optional<std::size_t> leading, std::string_view ending);
   /// How long a text may be that takes the place of one of this size.
   static constexpr std::size_t room_for(std::size_t size) { return 2 * size + (std::size_t{64} << 10); }
 

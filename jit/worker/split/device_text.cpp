@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "jit/worker/source/raw_tokens.h"
+#include "llvm/ADT/StringMap.h"
+
 namespace tarsia::jit {
 namespace {
 
@@ -50,7 +53,8 @@ bool may_precede_a_literal(clang::tok::TokenKind kind) {
 
 // "(float2){1, 2}" becomes " float2 {1, 2}".
 // Work-around: NVRTC knows no compound literals.
-// Trigger: one in device code. Symptom: "expected an expression". Removal: NVRTC takes what nvcc takes.
+// Trigger: one in device code, or in a macro. Symptom: "expected an expression". Removal: NVRTC takes what
+// nvcc takes.
 void open_compound_literals(const Tokens& tokens, std::string& gone) {
   using namespace clang::tok;
   for (size_t i = 1; i + 3 < tokens.size(); ++i) {
@@ -74,6 +78,46 @@ void open_compound_literals(const Tokens& tokens, std::string& gone) {
     gone[tokens[i].begin] = gone[tokens[end].begin] = ' ';
     if (tag) std::fill(gone.begin() + tokens[tag].begin, gone.begin() + tokens[tag].end, ' ');
   }
+}
+
+clang::tok::TokenKind kind_of_raw(const clang::Token& token) {
+  using namespace clang::tok;
+  if (token.isNot(raw_identifier)) return token.getKind();
+  static const llvm::StringMap<TokenKind> k_kinds = {
+      {"struct", kw_struct}, {"operator", kw_operator}, {"return", kw_return},    {"int", kw_int},
+      {"float", kw_float},   {"double", kw_double},     {"bool", kw_bool},        {"char", kw_char},
+      {"short", kw_short},   {"long", kw_long},         {"unsigned", kw_unsigned}};
+  const auto known = k_kinds.find(token.getRawIdentifier());
+  return known == k_kinds.end() ? identifier : known->second;
+}
+
+// The same in the body of a macro, of which the parse has no tokens: "#define ONE (float2){1, 0}".
+void open_compound_literals_of_macro(const FileRegions::Directive& directive, llvm::StringRef text,
+                                     std::string& gone) {
+  using namespace clang::tok;
+  const llvm::StringRef line = text.slice(directive.word, directive.end);
+  if (!line.starts_with("define") || !line.contains('{')) return;
+  Tokens tokens;
+  for_each_raw_token(line.str(), [&](const clang::Token& token, size_t at) {
+    const auto begin = uint32_t(directive.word + at);
+    tokens.push_back({begin, begin + token.getLength(), kind_of_raw(token), nullptr});
+  });
+  // The word itself, the macro's name, and its parameters if their bracket touches the name.
+  size_t body = 2;
+  if (body < tokens.size() && tokens[body].kind == l_paren && tokens[body].begin == tokens[1].end) {
+    while (body < tokens.size() && tokens[body].kind != r_paren) ++body;
+    ++body;
+  }
+  if (body >= tokens.size()) return;
+  // At its beginning stands a literal, unless the braces have statements, or show "if CONDITION" to be cut
+  // in two.
+  const auto count = [&](TokenKind kind) {
+    return std::ranges::count(tokens, kind, &TokenRecorder::Token::kind);
+  };
+  const bool is_literal = count(l_brace) == count(r_brace) && count(semi) == 0;
+  tokens[body - 1].kind = is_literal ? equal : semi;
+  tokens.erase(tokens.begin(), tokens.begin() + std::ptrdiff_t(body) - 1);
+  open_compound_literals(tokens, gone);
 }
 
 void apply(const SplitFile& file, const SplitCut& cut, std::string& gone, Words& words) {
@@ -187,9 +231,10 @@ std::string mask(const SplitFile& file, llvm::StringRef text, Words& words) {
   // Within a blanked range, conditionals and macro definitions stay in force.
   for (const FileRegions::Directive& directive : file.regions.directives) {
     auto begin = gone.begin() + directive.begin, end = gone.begin() + directive.end;
-    if (directive.holds)
+    if (directive.holds) {
       std::fill(begin, end, '\0');
-    else if (std::find(begin, end, ' ') != end)
+      open_compound_literals_of_macro(directive, text, gone);
+    } else if (std::find(begin, end, ' ') != end)
       std::fill(begin, end, ' ');
   }
   return gone;

@@ -402,6 +402,21 @@ void Slicer::slice(DeviceSlice& slice, size_t main_size) {
   m_impl->slice(slice, main_size);
 }
 
+std::vector<clang::SourceLocation> Slicer::openmp_in_bodies() const {
+  std::vector<clang::SourceLocation> places;
+  for (const auto& [id, recorded] : m_impl->tokens.files()) {
+    const auto file = m_impl->items.files().find(id);
+    if (file == m_impl->items.files().end()) continue;
+    for (const size_t at : recorded.openmp)
+      if (std::ranges::any_of(file->second.items, [&](const SplitItem& item) {
+            return std::ranges::any_of(
+                item.bodies, [&](const auto& body) { return body.first <= at && at < body.second; });
+          }))
+        places.push_back(m_impl->sources.getComposedLoc(id, recorded.tokens[at].begin));
+  }
+  return places;
+}
+
 std::string refused_symbol(const std::string& name) {
   std::string symbol = k_refused_prefix + name;
   for (char& c : symbol)

@@ -19,6 +19,7 @@ class ASTReader;
 class ASTWriter;
 class Decl;
 class FunctionDecl;
+class SourceLocation;
 class VarDecl;
 }  // namespace clang
 
@@ -169,6 +170,8 @@ class Slicer {
   /// The parse is complete. The main file's text has `main_size` bytes; the rest of its buffer is Tarsia's.
   /// Once.
   void slice(DeviceSlice& slice, std::size_t main_size);
+  /// Once that is done: where pragmas of OpenMP's stand in bodies that the host steps over.
+  std::vector<clang::SourceLocation> openmp_in_bodies() const;
 
  private:
   struct Impl;

@@ -1,6 +1,8 @@
 // Records the tokens that the preprocessor hands to the parser.
 #include "jit/worker/split/token_recorder.h"
 
+#include <utility>
+
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 #include "clang/Lex/PPCallbacks.h"
@@ -121,7 +123,9 @@ bool TokenRecorder::is_between_declarations() const {
 }
 
 void TokenRecorder::record(const clang::Token& token) {
+  m_at_openmp |= token.is(clang::tok::annot_pragma_openmp);
   if (token.isAnnotation() || token.is(clang::tok::eof)) return;
+  const bool at_openmp = std::exchange(m_at_openmp, false);
   m_last_kind = token.getKind();
   const clang::SourceManager& sources = m_preprocessor.getSourceManager();
   clang::SourceLocation begin = token.getLocation();
@@ -132,6 +136,7 @@ void TokenRecorder::record(const clang::Token& token) {
     m_file = file_of(id, place);
   }
   if (!m_file) return;
+  if (at_openmp) m_file->openmp.push_back(m_file->tokens.size());
   Token recorded;
   recorded.begin = sources.getFileOffset(place);
   recorded.kind = token.getKind();

@@ -23,6 +23,7 @@ class TokenRecorder {
   };
   struct File {
     std::vector<Token> tokens;
+    std::vector<size_t> openmp;  ///< tokens in front of which a pragma of OpenMP's stands
     std::string path;
     Ranges skipped;  ///< regions that a condition left out: offsets
     /// Where a __has_include names its header, and whether it was found.
@@ -69,6 +70,7 @@ class TokenRecorder {
   std::map<clang::FileID, File> m_files;
   std::map<std::string, std::set<std::string>> m_included_as;
   clang::tok::TokenKind m_last_kind = clang::tok::semi;
+  bool m_at_openmp = false;  // the last token began a pragma of OpenMP's
 };
 
 /// Whether a location lies in a file of the user's: neither a system header nor part of a prelude.

@@ -121,7 +121,9 @@ def test_a_users_kernels_are_nvrtcs_beside_those_of_headers():
     ptx = {file: data.decode() for (file, arch), data in lib.cubins.items() if arch == "compute_90"}
     assert re.findall(r"\.entry (\w+)", ptx["source"]) == ["_Z3addPff"] and "g_step" in ptx["source"]
     fills = ptx["source (kernels of headers)"]
-    assert "__fill" in fills and "_Z3addPff" not in fills and "g_step" not in fills
+    entries = re.findall(r"\.entry (\w+)", fills)  # Thrust's and CUB's own, whatever they call what fills
+    assert entries and all(re.match(r"_ZN(3cub|6thrust)", entry) for entry in entries)
+    assert re.search(r"for_each|transform_kernel|__fill|__uninitialized_fill", " ".join(entries)) and "g_step" not in fills
 
 
 def test_both_pieces_of_device_code_are_kept():
@@ -571,3 +573,12 @@ def test_names_of_c_are_no_types(compiler):
     with pytest.warns(tarsia.CompileWarning, match="source:2: f lacks registers on sm_90"):
         tarsia.load_inline(SPILLS.replace("__global__ void busy", 'extern "C" __global__ void f'), device_compiler=compiler,
                            maxrregcount=24, arch="sm_90")
+
+
+@pytest.mark.parametrize("name", ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"])
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_shuffles_without_a_mask_are_errors_where_the_gpu_has_none(name, compiler):
+    source = "__global__ void k(float* x) { x[threadIdx.x] += %s(x[threadIdx.x], 1); }\nvoid f(float* x) { k<<<1, 32>>>(x); }"
+    with pytest.raises(tarsia.CompileError, match=f"source:1:49: error: .*{name}"):
+        tarsia.load_inline(source % name, arch=["sm_90"], device_compiler=compiler)
+    tarsia.load_inline(source.replace("%s(", "%s(~0u, ") % f"{name}_sync", arch=["sm_90"], device_compiler=compiler)

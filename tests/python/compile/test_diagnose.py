@@ -10,7 +10,7 @@ from places import REPO
 import tarsia
 from tarsia import _diagnose
 from tarsia._errors import CompileError, Diagnostic
-from tarsia._library import _place
+from tarsia._compile.loading import callers_place
 
 SOURCE = """
 int f() {
@@ -27,7 +27,7 @@ def error_at(line, column, file="source.cu"):
 
 def explained(source, line, column, headers=None, file="source.cu"):
     error = error_at(line, column, file)
-    _diagnose.explain(error, source, headers, _place(sys._getframe(1)))
+    _diagnose.explain(error, source, headers, callers_place())
     return error
 
 
@@ -59,7 +59,7 @@ def test_notes_about_headers_are_not_shown_but_kept():
     error = error_at(3, 9)
     error.diagnostics += [Diagnostic("/usr/include/vector", n, 1, "note", f"candidate {n}") for n in (1, 2)]
     error.diagnostics.append(Diagnostic("source.cu", 2, 5, "note", "declared here"))
-    _diagnose.explain(error, SOURCE, None, _place(sys._getframe()))
+    _diagnose.explain(error, SOURCE, None, callers_place())
     text = str(error)
     assert "candidate" not in text and "declared here" in text and text.endswith("(.diagnostics has all, with what is said about headers)")
     assert len(error.diagnostics) == 4

@@ -39,12 +39,17 @@ def error_of(source, **options):
     ("#include <vector>\nint f(std::vector<int> v) { std::ranges::sort(v); return v[0]; }", "algorithm"),
     ("#include <vector>\nvoid f() { std::this_thread::yield(); }", "thread"),
     ("#include <vector>\nlong f() { return std::filesystem::path().native().size(); }", "filesystem"),
-    ("int f(int x) { TARSIA_CHECK(x, \"none\"); return x; }", "tarsia/op.h"),
+    ("#include <cstdio>\nint f(int* v) { std::ranges::sort(v, v + 3); return v[0]; }", "algorithm"),
+    ("int f(int* v) { std::ranges::sort(v, v + 3); return v[0]; }", "algorithm"),
+    ("#include <cstdio>\nint f() { std::chrono::seconds s(1); return s.count(); }", "chrono"),
+    ("int f(int a, int b) { return std::ranges::max(a, b); }", "algorithm"),
+    ("void f(float* x) { _mm_storeu_ps(x, _mm_add_ps(_mm_loadu_ps(x), _mm_set1_ps(1))); }", "immintrin.h"),
+    ("#include <vector>\nlong f(long x) { return _mm_popcnt_u64(x); }", "immintrin.h"),
 ])
 def test_a_missing_include_is_named_and_helps(source, header):
     told = next(d for d in error_of(source).diagnostics if d.severity == "error")
     assert f"; #include <{header}>, where " in told.message
-    if "TARSIA_CHECK" not in source and "t.size()" not in source:
+    if "popcnt" not in source and "t.size()" not in source:
         tarsia.load_inline(f"#include <{header}>\n{source}")
 
 
@@ -165,6 +170,93 @@ def test_c_sources_get_cs_headers():
     "struct S {}; int f(S s) { return s.vector; }", "namespace n {} int f() { return n::sqrt(1); }"])
 def test_other_names_get_no_hint(source):
     assert "#include" not in str(error_of(source))
+
+
+LACKING = {
+    "std::ranges::to": "#include <ranges>\n#include <vector>\nint f(std::vector<int> v) { return std::ranges::to<std::vector<int>>(v).size(); }",
+    "std::views::enumerate": "#include <ranges>\n#include <vector>\nint f(std::vector<int> v) { for (auto [i, x] : std::views::enumerate(v)) return x; return 0; }",
+    "std::views::zip": "#include <ranges>\n#include <vector>\nint f(std::vector<int> v) { for (auto [i, x] : std::ranges::views::zip(v, v)) return x; return 0; }",
+    "std::ranges::fold_left": "#include <algorithm>\n#include <functional>\n#include <vector>\nint f(std::vector<int> v) { return std::ranges::fold_left(v, 0, std::plus{}); }",
+    "std::stacktrace": "#include <stacktrace>\nint f() { return std::stacktrace::current().size(); }",
+    "std::basic_stacktrace": "int f() { return sizeof(std::basic_stacktrace<int>); }",
+    "std::chrono::current_zone": "#include <chrono>\nbool f() { return std::chrono::current_zone() != nullptr; }",
+    "std::chrono::zoned_time": "#include <chrono>\nint f() { std::chrono::zoned_time<std::chrono::seconds> t; return 1; }",
+    "std::bind_back": "#include <functional>\nint f() { return std::bind_back([](int a, int b) { return a - b; }, 1)(2); }",
+    "std::out_ptr": "#include <memory>\nvoid f(std::unique_ptr<int>& p) { (void)std::out_ptr(p); }",
+    "std::forward_like": "#include <utility>\nint f(int x) { return std::forward_like<int&>(x); }",
+    "std::expected::and_then": "#include <expected>\nint f(std::expected<int, int> e) { return e.and_then([](int x) { return std::expected<int, int>(x); }).value(); }",
+}
+
+
+# The whole header of some is C++23's.
+@pytest.mark.parametrize("name, std", [(name, std) for name in LACKING for std in ("c++20", "c++23") if std == "c++23" or "expected" not in name])
+def test_names_that_the_library_lacks_though_it_has_their_header(name, std):
+    told = [one.message for one in error_of(LACKING[name], std=std).diagnostics]
+    assert any(f"the C++ library that Tarsia brings (GCC 12's) lacks {name}: " in one and 'host_headers="system"' in one for one in told), told
+    assert not any("#include" in one for one in told), told
+
+
+@pytest.mark.parametrize("source, said", [
+    ("int f(int a, int b) { return max(a, b); }", "; #include <algorithm>, where std::max is"),
+    ("#include <algorithm>\nint f(int a, int b) { return min(a, b); }", "std::min"),
+    ("#include <vector>\nint f(int a, int b) { return min(a, b); }", "std::min"),
+    ("void f(int& a, int& b) { swap(a, b); }", "where std::swap is"),
+    ("void f(float* x) { _mm256_storeu_ps(x, _mm256_setzero_ps()); }", "; #include <immintrin.h>, where what begins with _mm256_ is"),
+])
+def test_names_that_people_write_without_std_or_header(source, said):
+    told = error_of(source).diagnostics[0].message
+    assert said in told and ("<algorithm>" not in source or "#include" not in told), told
+
+
+@pytest.mark.parametrize("source", [
+    "int f(tarsia::Contxt& c) { return 1; }", "#include <tarsia/op.h>\nint f(tarsia::Contxt& c) { return 1; }", "TARSIA_OPP(x)",
+    "int f(int x) { TARSIA_CHECK(x, \"none\"); return x; }", "#include <tarsia/op.h>\nTARSIA_OPP(x)",
+    "#include <ranges>\nint f() { return std::ranges::no_such_name(1); }",
+    "#include <algorithm>\nint f(int* v) { std::ranges::no_such_sort(v, v + 3); return 1; }"])
+def test_no_header_is_said_to_have_a_name_that_does_not_exist(source):
+    told = [one.message for one in error_of(source).diagnostics]
+    assert not any("#include" in one for one in told), told
+
+
+@pytest.mark.parametrize("source, said", [
+    ("__global__ void k(float* x) { using B = cub::BlockReduse<float, 128>; }", "; #include <cub/cub.cuh>, where cub is"),
+    ("__global__ void k(float* x) { cooperative_groups::this_thread_blok().sync(); }", "; #include <cooperative_groups.h>, where cooperative_groups is")])
+def test_of_a_misspelt_name_the_namespace_is_claimed_alone(source, said):
+    cuda_or_skip()
+    told = [one.message for one in error_of(source, arch="sm_90").diagnostics]
+    assert any(one.endswith(said) for one in told), told
+
+
+def test_the_names_that_tarsias_headers_are_said_to_have_exist():
+    import pathlib
+
+    repo = pathlib.Path(__file__).parents[3]
+    table = (repo / "jit" / "worker" / "source" / "names" / "headers_of_names.cpp").read_text()
+    found = re.findall(r'\{"(tarsia/[\w/]+\.h)",\s*((?:"[^"]*"\s*)+)\}', table)
+    assert len(found) >= 4
+
+    def text_of(header, seen):
+        path = repo / "include" / header
+        if header in seen or not path.is_file():
+            return ""
+        seen.add(header)
+        text = path.read_text()
+        return text + "".join(text_of(name, seen) for name in re.findall(r"#\s*include <(tarsia/[^>]+)>", text))
+
+    for header, names in found:
+        text = text_of(header, set())
+        for name in " ".join(re.findall(r'"([^"]*)"', names)).split():
+            declared = rf"\b(?:class|struct|using|namespace|define|enum class)\s+(?:\[\[\w+\]\]\s*)?{name}\b|\b[\w>]+[ &*]+{name}\(|, {name}\b"
+            assert re.search(declared, text), f"{header} has no {name}"
+
+
+@pytest.mark.parametrize("source, guess", [
+    ("int g();\nint f() { return g(); }", None), ("void gg(int);\nvoid ff(int x) { gg(x); }", None),
+    ("int first_one(int x) { return x; }\nint first_ona(int);\nint f() { return first_ona(3); }", "first_one(int)")])
+def test_a_function_is_not_offered_for_itself_or_for_a_short_name(source, guess):
+    told = error_of(source).diagnostics[0].message
+    assert ("did you mean" in told) == (guess is not None) and (guess is None or guess in told), told
+    assert "defined in" not in told or guess, told
 
 
 @pytest.mark.parametrize("source", ["#include <format>\nint f() { return 1; }", "#include <print>\nint f() { return 1; }",

@@ -1,13 +1,16 @@
 """The compiler's warnings as Python warnings."""
 
+import contextlib
 import subprocess
 import sys
 import textwrap
 import warnings
 
+import numpy as np
 import pytest
 
 import tarsia
+import tarsia.mobula
 from tarsia._compile import warnings as _warnings
 
 
@@ -50,6 +53,81 @@ def test_warnings_stand_at_their_line_of_the_py_file():
     found, = shown_by(lambda: tarsia.load_inline(text))
     assert found.filename == __file__
     assert "int second() { }" in open(__file__).read().splitlines()[found.lineno - 1]
+
+
+def registered_twice(folder):
+    """What registers an operator of MobulaOP again, in four ways."""
+    mobula = tarsia.mobula
+
+    class PlacedTwice:
+        def forward(self, x):
+            return x
+
+        backward = forward
+
+        def infer_shape(self, in_shape):
+            return in_shape, in_shape
+
+    mobula.op.register(PlacedTwice)
+    return {"class": lambda: mobula.op.register(PlacedTwice), "name": lambda: mobula.op.register("PlacedTwice")(PlacedTwice),
+            "called": lambda: mobula.op.register()(PlacedTwice), "kernels": lambda: mobula.op.load("Placed2", path=str(folder))}
+
+
+def leaves_out(path):
+    """What records a source that a pack does not take, in four ways."""
+    def clock(name):
+        tarsia.load_inline(f"const char* {name}() {{ return __TIME__; }}", name=name)
+
+    def stopped():
+        recording = tarsia.record(path).start()
+        clock("stopped")
+        recording.stop()
+
+    def within():
+        with tarsia.record(path):
+            clock("within")
+
+    def stacked():
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(tarsia.record(path))
+            clock("stacked")
+
+    return {"stop": stopped, "with": within, "stack": stacked, "decorator": lambda: tarsia.record(path)(clock)("decorated")}
+
+
+def converts():
+    """What converts sparse tensors: an op called, bound, and in a graph."""
+    x = tarsia.RowSparse(np.zeros((1, 3), np.float32), np.zeros(1, int), (2, 3))
+
+    def op(name):
+        return tarsia.define_op(lambda x, y: y.fill(0), name=name)
+
+    called, bound, backward = op("placed_called"), op("placed_bound"), op("placed_again")
+    return {"call": lambda: called(x), "bind": lambda: bound.bind(x), "explicit": lambda: backward.bind(x, implementation="priority")}
+
+
+def defines_again():
+    tarsia.load_inline('''#include <tarsia/op.h>
+TARSIA_OP(placed_op).input("a").input("b").output("y").forward("cpu", [](tarsia::Context&) {});''')
+    return {"define": lambda: tarsia.define_op(lambda x, y: None, name="placed_op")}
+
+
+def test_each_warning_names_the_line_that_called_the_package(tmp_path):
+    """Whatever lies between the two: functions that wrap those of the package, and contextlib."""
+    for number in (1, 2):
+        folder = tmp_path / f"Placed{number}"
+        folder.mkdir()
+        (folder / f"Placed{number}.cpp").write_text("MOBULA_FUNC int placed_twice() { return 1; }\n")
+    tarsia.mobula.op.load("Placed1", path=str(tmp_path))
+    ways = {**registered_twice(tmp_path), **leaves_out(tmp_path / "placed.pack"),
+            **converts(), **defines_again(), "source": lambda: tarsia.load_inline("int placed_source() { }"),
+            "all": lambda: tarsia.compile_all(["int placed_all() { }"]), "cell": lambda: tarsia.Session().run("int placed_cell() { }"),
+            "compile": lambda: tarsia.compile("int placed_file() { }", tmp_path / "placed.so")}
+    for way, call in ways.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert [one.filename for one in caught] == [__file__], (way, caught)
 
 
 def test_filters_keep_quiet_or_make_errors():
@@ -107,6 +185,96 @@ def test_ignored_pragmas_warn(pragma, flag, suffix):
     text = f"void f(float* x, int n) {{\n{pragma}\nfor (int i = 0; i < n; ++i) x[i] = 1;\n}}"
     found = shown_by(lambda: tarsia.load_inline({f"p.{suffix}": text}))
     assert len(found) == 1 and str(found[0].message).startswith("p." + suffix + ":2: ") and f"[{flag}]" in str(found[0].message)
+
+
+OPENMP_IN_DEVICE_CODE = {
+    "kernel": "__global__ void k(float* x, int n) {\nPRAGMA\n for (int i = 0; i < n; ++i) x[i] = 1;\n}",
+    "device": "__device__ void d(float* x) {\nPRAGMA\n for (int i = 0; i < 9; ++i) x[i] = 1;\n}\n__global__ void k(float* x) { d(x); }",
+    "template": "template <class T> __global__ void k(T* x, int n) {\nPRAGMA\n for (int i = 0; i < n; ++i) x[i] = 1;\n}",
+    "member": "struct S { __device__ static void f(float* x) {\nPRAGMA\n for (int i = 0; i < 9; ++i) x[i] = 1;\n} };\n"
+              "__global__ void k(float* x) { S::f(x); }",
+    "namespace": "namespace n { __global__ void k(float* x, int n) {\nPRAGMA\n for (int i = 0; i < n; ++i) x[i] = 1;\n} }",
+}
+
+
+@pytest.mark.parametrize("pragma", ["#pragma omp parallel for", "#pragma omp simd", '_Pragma("omp parallel for")'])
+@pytest.mark.parametrize("where", OPENMP_IN_DEVICE_CODE)
+def test_openmp_in_device_code_is_not_ignored_in_silence(where, pragma):
+    text = OPENMP_IN_DEVICE_CODE[where].replace("PRAGMA", pragma)
+    for compiler in ("auto", "clang"):
+        found, = shown_by(lambda: tarsia.load_inline(text, arch="sm_90", device_compiler=compiler))
+        assert found.message.diagnostic.line == 2, found.message
+        assert "OpenMP's pragma is ignored in device code" in str(found.message) and "[-Wsource-uses-openmp]" in str(found.message)
+        _warnings._shown.clear()
+
+
+def test_openmp_of_the_host_beside_device_code_is_quiet():
+    text = """
+        __global__ void k(float* x) { x[0] = 1; }
+        __host__ __device__ void both(float* x, int n) {
+        #pragma omp simd
+          for (int i = 0; i < n; ++i) x[i] = 1;
+        }
+        int threads() {
+          int n = 0;
+        #pragma omp parallel for reduction(+ : n)
+          for (int i = 0; i < 9; ++i) n += 1;
+          return n;
+        }
+    """
+    assert shown_by(lambda: tarsia.load_inline(text, arch="sm_90")) == []
+    text = OPENMP_IN_DEVICE_CODE["kernel"].replace("PRAGMA", "#pragma omp parallel for")
+    assert shown_by(lambda: tarsia.load_inline(text, arch="sm_90", cflags=["-Wno-source-uses-openmp"])) == []
+
+
+def test_a_cell_warns_of_its_own_openmp_in_device_code():
+    session = tarsia.Session()
+    cell = session.run(OPENMP_IN_DEVICE_CODE["kernel"].replace("PRAGMA", "#pragma omp parallel for")).raise_if_failed()
+    assert [one.line for one in cell.diagnostics] == [2]
+    assert session.run("__global__ void other(float* x) { x[0] = 2; }").raise_if_failed().diagnostics == []
+
+
+IN_AN_INSTANCE = """
+template <class T> __global__ void kk(T* x) {
+  int never_set;
+  x[0] = never_set;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+@pytest.mark.parametrize("compile", [lambda lib: lib.kk["float"], lambda lib: lib["kk"]["float32"], lambda lib: lib.kk["float"].ptx])
+def test_an_instance_warns_like_a_plain_kernel(compile, compiler):
+    plain = IN_AN_INSTANCE.replace("template <class T> ", "").replace("T*", "float*")
+    wanted = shown_by(lambda: tarsia.load_inline(plain, arch="sm_90", device_compiler=compiler))
+    assert len(wanted) == 1
+    _warnings._shown.clear()
+    lib = tarsia.load_inline(IN_AN_INSTANCE, arch="sm_90", device_compiler=compiler)
+    before = lib.warnings
+    found = shown_by(lambda: compile(lib))
+    assert [str(one.message) for one in found] == [str(one.message) for one in wanted]
+    assert found[0].message.diagnostic.line == 4 and found[0].filename == __file__
+    assert found[0].message.diagnostic.source_line.strip() == "x[0] = never_set;"
+    assert [one.line for one in lib.warnings if one.severity == "warning"] == [4] and before == []
+    n = len(lib.warnings)
+    assert shown_by(lambda: (lib.kk["float"], lib.kk["double"])) == []  # the same text at the same line
+    assert len(lib.warnings) == n
+
+
+def test_the_warnings_of_a_library_are_not_its_instances_again():
+    lib = []
+    assert len(shown_by(lambda: lib.append(tarsia.load_inline(NO_RETURN + "template <class T> __global__ void k(T* x) { x[0] = 1; }", arch="sm_90")))) == 1
+    assert shown_by(lambda: lib[0].k["float"]) == [] and len(lib[0].warnings) == 1
+
+
+def test_a_filter_refuses_an_instance():
+    lib = tarsia.load_inline(IN_AN_INSTANCE, arch="sm_90")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=tarsia.CompileWarning)
+        for _ in range(2):
+            with pytest.raises(tarsia.CompileWarning, match="never_set"):
+                lib.kk["int"]
+    assert "kk<int>" not in lib.kk.instances
 
 
 def test_nvccs_pragmas_are_quiet():
@@ -219,3 +387,29 @@ def test_a_folder_that_appears_warns_no_more(tmp_path, monkeypatch):
 def test_a_failed_compile_names_missing_folders(tmp_path):
     with pytest.raises(tarsia.CompileError, match=f"(?s)nothing_here.h.*'{tmp_path}/none' is no folder"):
         tarsia.load_inline('#include "nothing_here.h"\n', include_dirs=[tmp_path / "none"])
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_cells_warn_as_sources_do(isolated):
+    session = tarsia.Session(isolated=isolated)
+    found = shown_by(lambda: session.run("int run11() { }"))
+    assert [str(one.message) for one in found] == ["cell 1:1: non-void function does not return a value [-Wreturn-type]"]
+    assert (found[0].filename, found[0].message.diagnostic.line, found[0].message.diagnostic.source_line) == (__file__, 1, "int run11() { }")
+    assert open(__file__).read().splitlines()[found[0].lineno - 1].lstrip().startswith("found = shown_by(lambda: session.run(")
+    assert shown_by(lambda: session.run("int run11() { }")) == [], "once"
+    assert shown_by(lambda: tarsia.Session().run(b"int run11() { }")) == []
+    assert len(shown_by(lambda: session.run("int run12() { }"))) == 1
+    assert shown_by(lambda: session.run("int run13() { return 1; }")) == []
+    cell = []
+    assert shown_by(lambda: cell.append(session.run("int run14() { }\nnowhere"))) == [], "they are told with the error"
+    assert not cell[0].ok and {one.severity for one in cell[0].diagnostics} == {"error", "warning"}
+
+
+def test_a_filter_that_makes_errors_of_warnings_raises_what_a_cell_warns_of():
+    session = tarsia.Session()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=tarsia.CompileWarning)
+        for _ in range(2):
+            with pytest.raises(tarsia.CompileWarning, match="Wreturn-type"):
+                session.run("int has_run() { }")
+    assert session.run("int (*p)() = has_run; p != nullptr").value == "true", "the cell has run"

@@ -88,6 +88,11 @@ def test_a_crash_in_a_last_call_names_its_line(session):
     assert "SIGABRT" in cell.error and f"twice(double*) at cell {cell.number}:4" in cell.error
 
 
+def test_what_cells_print_comes_before_their_values_in_the_programs_own_process_too():
+    done = run("--in-process", "-c", '#include <cstdio>\nprintf("one\\n");\n7\n%%\nprintf("two\\n");\n8')
+    assert (done.returncode, done.stdout) == (0, "one\n7\ntwo\n8\n")
+
+
 FORKS = """#include <cstdio>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "base/error.h"
@@ -164,6 +165,13 @@ TEST(File, memfds_are_sealed_and_read_by_ranges) {
   EXPECT_EQ(Mapping(make_memfd("e", "").get()).bytes(), "");
 }
 
+/// The state of a thread, by its file in /proc.
+char state_of(const std::string& stat) {
+  std::string text;
+  std::getline(std::ifstream(stat), text);
+  return text.at(text.rfind(')') + 2);
+}
+
 TEST(File, a_seal_waits_for_who_writes) {
   const UniqueFd fd(::memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(fd.get(), 1), 0);
@@ -171,10 +179,14 @@ TEST(File, a_seal_waits_for_who_writes) {
   ASSERT_NE(mapped, MAP_FAILED);
   ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE), -1);
   ASSERT_EQ(errno, EBUSY);
+  const std::string sealing = "/proc/self/task/" + std::to_string(::gettid()) + "/stat";
+  std::atomic<bool> begins = false;
   std::thread writer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // Until the other thread sleeps: the kernel does in F_ADD_SEALS, or seal() between two attempts.
+    while (!begins || state_of(sealing) == 'R') std::this_thread::yield();
     ::munmap(mapped, 1);
   });
+  begins = true;
   EXPECT_EQ(seal(fd.get()), 0);
   writer.join();
   EXPECT_EQ(::write(fd.get(), "x", 1), -1);

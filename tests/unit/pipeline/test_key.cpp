@@ -2,6 +2,7 @@
 #include "pipeline/key.h"
 
 #include <gtest/gtest.h>
+#include <tarsia/abi.h>
 
 #include <functional>
 #include <map>
@@ -10,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/machine/run_time.h"
+#include "jit/build_id.h"
 #include "pipeline/inputs.h"
 #include "pipeline/meta.h"
 #include "tests/unit/base/changed.h"
@@ -76,6 +79,12 @@ TEST(Key, every_input_that_matters_changes_it_alone) {
       {"parts for Clang", [](Request& r) { r.cuda_parts.clang_identity = "other"; }},
       {"cuda major", [](Request& r) { r.cuda_parts.major = 12; }},
       {"cuda library dirs", [](Request& r) { r.cuda_parts.library_dirs = {}; }},
+      {"file for debuggers", [](Request& r) { r.files[0].debug_file = "model.py"; }},
+      {"another file's file for debuggers", [](Request& r) { r.files[1].debug_file = "model.py"; }},
+      {"lines for debuggers", [](Request& r) { r.files[0].debug_lines = {7}; }},
+      {"more lines for debuggers", [](Request& r) { r.files[0].debug_lines = {7, 8}; }},
+      {"other lines for debuggers", [](Request& r) { r.files[0].debug_lines = {7, 9}; }},
+      {"source dir", [](Request& r) { r.source_dir = "/s"; }},
   };
   // Every option that the compiler is told of can change what it makes.
   int count = 0;
@@ -97,6 +106,26 @@ TEST(Key, every_input_that_matters_changes_it_alone) {
     const auto [place, fresh] = keys.emplace(request_key(request), what);
     EXPECT_TRUE(fresh) << what << " has the key of " << place->second;
   }
+}
+
+TEST(Key, each_of_the_surroundings_changes_both_keys_alone) {
+  const jit::CompileRequest request = base_request();
+  const Surroundings& here = Surroundings::here();
+  EXPECT_EQ(here.build_id, jit::build_id());
+  EXPECT_EQ(here.abi, TARSIA_ABI_VERSION);
+  EXPECT_EQ(here.run_time, run_time_identity());
+  EXPECT_FALSE(here.run_time.empty());
+  Surroundings build = here, abi = here, run_time = here, boundary = here;
+  build.build_id.back() ^= 1;
+  ++abi.abi;
+  run_time.run_time += "2";
+  boundary.build_id += '2';
+  std::set<cache::Key> keys, shared;
+  for (const Surroundings& around : {here, build, abi, run_time, boundary}) {
+    EXPECT_TRUE(keys.insert(request_key(request, around)).second);
+    EXPECT_TRUE(shared.insert(shared_key(request, place_of(request), around)).second);
+  }
+  EXPECT_TRUE(keys.contains(request_key(request)));
 }
 
 cache::Key anywhere(const jit::CompileRequest& request) {

@@ -17,9 +17,23 @@ void tarsia_no_lerp();
 #undef lerp
 #undef __CUDACC__
 #endif
+// Work-around: Clang declares shuffles without a mask for every architecture.
+// Trigger: __shfl_xor and its like in code for sm_70 or newer, which has none; CUDA's headers do not declare them
+// there. Symptom: LLVM cannot select the instruction and ends the worker. Removal: Clang's header asks for the
+// architecture.
+#if __CUDA_ARCH__ >= 700
+#define __shfl tarsia_no_shfl
+#define __shfl_up tarsia_no_shfl_up
+#define __shfl_down tarsia_no_shfl_down
+#define __shfl_xor tarsia_no_shfl_xor
+#endif
 #define TARSIA_CLANG_WRAPPER 1
 #include <__clang_cuda_runtime_wrapper.h>
 #undef TARSIA_CLANG_WRAPPER
+#undef __shfl
+#undef __shfl_up
+#undef __shfl_down
+#undef __shfl_xor
 #include <assert.h>
 #include <bits/functexcept.h>
 #include <new>

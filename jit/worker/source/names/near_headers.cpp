@@ -3,7 +3,10 @@
 
 #include <filesystem>
 
+#include "base/cuda/cuda_parts.h"
 #include "jit/standard_headers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 
 namespace tarsia::jit {
@@ -47,6 +50,35 @@ constexpr const char* k_brought[] = {"cuda_runtime.h",
                                      "tarsia/tarsia.h",
                                      "tarsia/testing.h"};
 
+/// NVIDIA's libraries: what their headers' names begin with, and their wheels.
+struct Nvidia {
+  const char* headers;  ///< separated by blanks
+  const char* library;
+  const char* wheel;
+  const char* folder =
+      "";  ///< below nvidia/, if it is not that of CUDA's headers. Then every wheel has a suffix
+};
+
+constexpr Nvidia k_nvidia[] = {
+    {"cublas", "cuBLAS", "nvidia-cublas"},
+    {"cufft", "cuFFT", "nvidia-cufft"},
+    {"cusparseLt", "cuSPARSELt", "nvidia-cusparselt", "cusparselt"},
+    {"cusparse", "cuSPARSE", "nvidia-cusparse"},
+    {"cusolver", "cuSOLVER", "nvidia-cusolver"},
+    {"curand", "cuRAND", "nvidia-curand"},
+    {"cudnn", "cuDNN", "nvidia-cudnn", "cudnn"},
+    {"nccl", "NCCL", "nvidia-nccl", "nccl"},
+    {"nvshmem", "NVSHMEM", "nvidia-nvshmem", "nvshmem"},
+    {"npp", "NPP", "nvidia-npp"},
+    {"nvjpeg", "nvJPEG", "nvidia-nvjpeg"},
+    {"nvToolsExt nvtx3/", "NVTX", "nvidia-nvtx"},
+    {"cupti", "CUPTI", "nvidia-cuda-cupti"},
+    {"cufile", "cuFile", "nvidia-cufile"},
+    {"nvrtc", "NVRTC", "nvidia-cuda-nvrtc"},
+    {"nvJitLink", "nvJitLink", "nvidia-nvjitlink"},
+    {"cub/ thrust/ cuda/", "CCCL", "nvidia-cuda-cccl"},
+};
+
 /// A name's end after a dot, which people forget or add.
 llvm::StringRef without_ending(llvm::StringRef name) {
   const llvm::StringRef stem = name.rsplit('.').first;
@@ -74,8 +106,25 @@ class Search {
   std::string m_found;
 };
 
-}  // namespace
+/// Empty: the header is of none of NVIDIA's libraries.
+std::string nvidia_remedy(llvm::StringRef name, const CompileRequest& request) {
+  for (const Nvidia& one : k_nvidia) {
+    llvm::SmallVector<llvm::StringRef> begins;
+    llvm::StringRef(one.headers).split(begins, ' ');
+    if (llvm::none_of(begins, [&](llvm::StringRef begin) { return name.starts_with(begin); })) continue;
+    const int major = request.cuda_parts.major;
+    const std::string folder = one.folder;
+    const std::string wheel = folder.empty() ? wheel_name(one.wheel, major)
+                                             : one.wheel + ("-cu" + std::to_string(major ? major : 13));
+    return "; it is " + std::string(one.library) + "'s: `pip install " + wheel +
+           (folder.empty()
+                ? "`, or give its folder in include_dirs"
+                : "` puts it into nvidia/" + folder + "/include; give that folder in include_dirs");
+  }
+  return {};
+}
 
+/// How to include the header of the nearest name. Empty: none is near.
 std::string near_header(llvm::StringRef name, const CompileRequest& request) {
   Search search(name);
   for (const SourceFile& one : request.headers) search.look_at(one.name, true);
@@ -94,6 +143,16 @@ std::string near_header(llvm::StringRef name, const CompileRequest& request) {
   for (const std::string_view one : system_headers()) search.look_at(one, false);
   for (const char* one : k_brought) search.look_at(one, false);
   return search.found();
+}
+
+}  // namespace
+
+std::string header_remedy(llvm::StringRef name, const CompileRequest& request) {
+  if (std::string known = nvidia_remedy(name, request); !known.empty()) return known;
+  const std::string meant = near_header(name, request);
+  return meant.empty() ? meant
+                       : "; did you mean " + meant +
+                             "? Otherwise give its folder in include_dirs or its text in headers";
 }
 
 }  // namespace tarsia::jit

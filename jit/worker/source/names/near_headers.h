@@ -1,4 +1,4 @@
-// Headers whose names are nearly those that a text includes.
+// Headers that were not found: those of nearly that name, and those that a wheel has.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace tarsia::jit {
 
-/// How to include the header that is meant where `name` was not found: "<vector>" for "vectro", "\"util.h\""
-/// for "utils.h". Of the request's folders, the files below the same subfolder are looked at. Empty: none is
-/// near.
-std::string near_header(llvm::StringRef name, const CompileRequest& request);
+/// The remedy for a header that was not found. Of NVIDIA's libraries, such as <cublas_v2.h>: the wheel that
+/// has it. Else what is meant: <vector> by "vectro", "util.h" by "utils.h"; of the request's folders, the
+/// files below the same subfolder are looked at. Empty: it is of none, and none is near.
+std::string header_remedy(llvm::StringRef name, const CompileRequest& request);
 
 }  // namespace tarsia::jit

@@ -56,7 +56,9 @@ constexpr Names k_without_std[] = {{"iostream", "cout cerr cin clog endl"},
                                    {"sstream", "stringstream ostringstream istringstream"},
                                    {"memory", "unique_ptr shared_ptr make_unique make_shared"},
                                    {"string_view", "string_view"},
-                                   {"thread", "thread"}};
+                                   {"thread", "thread"},
+                                   {"algorithm", "max min sort swap clamp"},
+                                   {"utility", "pair make_pair"}};
 
 constexpr char k_torch[] = "; compile with **tarsia.torch.options(), and #include <torch/extension.h>";
 constexpr char k_python[] =
@@ -139,8 +141,11 @@ std::string newcomer_header_remedy(llvm::StringRef header) {
 std::string newcomer_remedy(llvm::StringRef name, llvm::StringRef text) {
   if (name == "torch" || name == "at" || name == "c10") return k_torch;
   if (name == "PyObject" || name == "PyArg_ParseTuple" || name == "PyMODINIT_FUNC") return k_python;
-  if (name == "Tensor") return "; write tarsia::Tensor, and #include <tarsia/op.h>";
-  if (name == "dim3") return "; it is CUDA's: #include <cuda_runtime.h>, where dim3 is";
+  if (name == "Tensor")
+    return includes(text, "tarsia/op.h") ? "; write tarsia::Tensor"
+                                         : "; write tarsia::Tensor, and #include <tarsia/op.h>";
+  if (name == "dim3" && !includes(text, "cuda_runtime.h"))
+    return "; it is CUDA's: #include <cuda_runtime.h>, where dim3 is";
   const llvm::StringRef header = found_in(k_without_std, name);
   if (header.empty()) return {};
   if (includes(text, header)) return ("; write std::" + name).str();

@@ -69,6 +69,21 @@ TEST_F(HostCompilerTest, unknown_include) {
   EXPECT_THAT(errors(result), testing::Not(HasSubstr("host_headers")));
 }
 
+TEST_F(HostCompilerTest, headers_of_nvidias_libraries_name_their_wheels) {
+  CompileRequest asked = request("a.cc", "#include <cublas_v2.h>\nint f() { return 1; }\n");
+  asked.cuda_parts = {};
+  EXPECT_THAT(errors(compile(asked)), HasSubstr("'cublas_v2.h' file not found; it is cuBLAS's: `pip install "
+                                                "nvidia-cublas`, or give its folder in include_dirs"));
+  asked.cuda_parts.major = 12;
+  EXPECT_THAT(errors(compile(asked)), HasSubstr("`pip install nvidia-cublas-cu12`"));
+  asked = request("a.cc", "#include <cudnn.h>\nint f() { return 1; }\n");
+  asked.cuda_parts = {};
+  EXPECT_THAT(
+      errors(compile(asked)),
+      HasSubstr("it is cuDNN's: `pip install nvidia-cudnn-cu13` puts it into nvidia/cudnn/include; give "
+                "that folder in include_dirs"));
+}
+
 TEST_F(HostCompilerTest, what_tarsia_does_not_bring_is_the_machines) {
   CompileRequest asked = request("a.cc",
                                  "#include <zstd.h>\n#include <stdlib.h>\n"
@@ -211,6 +226,45 @@ TEST_F(HostCompilerTest, a_long_chain_whose_conditions_are_joined_is_not_optimis
   arguments[0].i = 9, arguments[1].i = 16;
   EXPECT_EQ(Opened(result.module).function("f")->call(arguments, 2, &out), 0);
   EXPECT_EQ(out.i, 3 * 7919 % 10007);
+}
+
+TEST_F(HostCompilerTest, a_long_chain_of_any_conditions_is_not_optimised) {
+  const auto is_warned_of = [&](int tests, const std::string& begin, const auto& branch,
+                                const std::string& end) {
+    std::string text = begin;
+    for (int i = 0; i < tests; ++i) text += branch(std::to_string(i));
+    const CompileResult result = compile(request("a.cc", text + end));
+    EXPECT_TRUE(result.ok) << errors(result);
+    return std::ranges::any_of(result.diagnostics, [](const Diagnostic& one) {
+      return one.message.find("' is not optimised, since a thousand ifs or more follow one another") !=
+             std::string::npos;
+    });
+  };
+  const auto text = [](const std::string& i) {
+    return "if (!strcmp(a, \"k" + i + "\")) return " + i + ";\nelse ";
+  };
+  const std::string of_text = "#include <cstring>\nint f(const char* a) {\n";
+  EXPECT_TRUE(is_warned_of(2100, of_text, text, "return -1;\n}\n"));
+  EXPECT_FALSE(is_warned_of(1500, of_text, text, "return -1;\n}\n"));
+  const auto sets = [](const std::string& i) {
+    return "if (h(a + " + i + ") == " + i + ") r = " + i + ";\nelse ";
+  };
+  const std::string of_calls = "int h(int x) { return x * 7 % 5; }\nint f(int a) {\nint r = 0;\n";
+  EXPECT_TRUE(is_warned_of(2100, of_calls, sets, "r = -1;\nreturn r;\n}\n"));
+  const auto objects = [](const std::string& i) { return "if (a == \"k" + i + "\") return " + i + ";\n"; };
+  EXPECT_TRUE(
+      is_warned_of(2100, "#include <string>\nint f(const std::string& a) {\n", objects, "return -1;\n}\n"));
+  // Ifs that follow one another without an else, and checks that throw.
+  const auto adds = [](const std::string& i) {
+    return "if (h(a + " + i + ") == " + i + ") r += " + i + ";\n";
+  };
+  EXPECT_FALSE(is_warned_of(2100, of_calls, adds, "return r;\n}\n"));
+  const auto checks = [](const std::string& i) { return "if (h(a + " + i + ") == 9) throw " + i + ";\n"; };
+  EXPECT_FALSE(is_warned_of(2100, of_calls, checks, "return r;\n}\n"));
+  const auto equal = [](const std::string& i) { return "if (a == " + i + ") return h(" + i + ");\nelse "; };
+  EXPECT_FALSE(is_warned_of(2100, of_calls, equal, "return -1;\n}\n"));
+  const auto cases = [](const std::string& i) { return "case " + i + ": return h(" + i + ");\n"; };
+  EXPECT_FALSE(is_warned_of(2100, of_calls + "switch (a) {\n", cases, "}\nreturn -1;\n}\n"));
 }
 
 TEST_F(HostCompilerTest, static_objects_are_destroyed_when_the_module_goes) {

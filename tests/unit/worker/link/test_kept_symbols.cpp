@@ -78,5 +78,32 @@ TEST(LinkMessages, say_which_line_refers_to_a_symbol) {
   EXPECT_THAT(read.diagnostics[1].message, HasSubstr("'blockIdx' has a value in kernels"));
 }
 
+TEST(LinkMessages, name_functions_as_the_user_does) {
+  const LinkMessages read = read_messages(
+      "ld.lld: warning: undefined symbol: g()\n>>> referenced by a.cc:12\n>>>               a.cc:(f(int) "
+      "(.of0))\n>>> referenced by a.cc:14\n>>>               a.cc:(h(int) (.of12))\n\n",
+      {});
+  ASSERT_EQ(read.diagnostics.size(), 1u);
+  EXPECT_THAT(read.diagnostics[0].message, HasSubstr("\nin f(int)\n"));
+  EXPECT_EQ(read.diagnostics[0].message.find(".of"), std::string::npos) << read.diagnostics[0].message;
+}
+
+TEST(LinkMessages, guess_at_no_short_name_and_at_no_function_that_refers_to_it) {
+  const auto message = [](const std::string& undefined, const std::string& in, const std::string& guess) {
+    return read_messages("ld.lld: warning: undefined symbol: " + undefined +
+                             "\n>>> referenced by a.cc:3\n>>>               a.cc:(" + in +
+                             ")\n>>> did you mean: " + guess + "\n>>> defined in: a.o\n",
+                         {})
+        .diagnostics.at(0)
+        .message;
+  };
+  EXPECT_EQ(message("g()", "f()", "f()").find("did you mean"), std::string::npos);
+  EXPECT_EQ(message("g()", "other()", "f()").find("did you mean"), std::string::npos);
+  EXPECT_EQ(message("g()", "other()", "f()").find("defined in"), std::string::npos);
+  EXPECT_EQ(message("computf(int)", "compute(int)", "compute(int)").find("did you mean"), std::string::npos);
+  EXPECT_THAT(message("computf(int)", "f()", "compute(int)"), HasSubstr("did you mean: compute(int)"));
+  EXPECT_THAT(message("g()", "f()", "g(int)"), HasSubstr("did you mean: g(int)"));
+}
+
 }  // namespace
 }  // namespace tarsia::jit

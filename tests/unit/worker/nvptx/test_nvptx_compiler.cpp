@@ -385,6 +385,22 @@ TEST_F(DeviceChoiceTest, a_lambda_may_use_the_functions_of_the_device) {
   ASSERT_TRUE(result.ok) << errors(result);
 }
 
+TEST_F(DeviceChoiceTest, lambdas_and_types_within_main_have_one_name_on_both_sides) {
+  for (const std::string head : {"int main()", "int main(int argc, char** argv)"}) {
+    const CompileResult result =
+        compile(request("a.cu",
+                        "#define BOTH __host__ __device__\n"
+                        "template <class F> __global__ void k(float* x, F f) { x[0] = f(x[0]); }\n"
+                        "template <class F> void each(float* x, F f) { k<<<1, 1>>>(x, f); }\n" +
+                            head +
+                            " {\n"
+                            "  struct Twice { BOTH float operator()(float v) const { return 2 * v; } };\n"
+                            "  float* x = nullptr;\n  each(x, [] BOTH (float v) { return v + 1; });\n  "
+                            "each(x, Twice());\n}\n"));
+    EXPECT_TRUE(result.ok) << errors(result);
+  }
+}
+
 TEST_F(NvptxTest, a_type_without_typename_is_taken_where_nvcc_takes_it) {
   const std::string head =
       "struct A { template <class T, int n> __device__ int make() { return n * sizeof(T); }\n"

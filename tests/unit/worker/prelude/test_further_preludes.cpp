@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "jit/worker/prelude/prelude_text.h"
+#include "jit/worker/prelude/further_includes.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
@@ -210,6 +210,123 @@ TEST_F(FurtherPreludesTest, it_ends_where_something_else_begins) {
   EXPECT_THAT(texts(asked("#if 1\n#include <big.h>\n#endif\n")), IsEmpty());
   EXPECT_THAT(texts(asked("#define A /* b\n*/ c\n#include <big.h>\n")), IsEmpty());
   EXPECT_THAT(texts(asked("#include \"../third/big.h\"\n")), IsEmpty());
+}
+
+TEST_F(FurtherPreludesTest, an_edit_of_a_small_header_leaves_what_it_begins_with) {
+  const auto near = [&](int number) {
+    write("own/near.h",
+          "// Ours.\n#ifndef NEAR_H\n#define NEAR_H\n#include <big.h>  // theirs\n#include \"./more.h\"\n"
+          "inline int near() { return more() + " +
+              std::to_string(number) + "; }\n#endif\n");
+  };
+  write("own/more.h", "#pragma once\n#include <set>\ninline int more() { return inner(); }\n");
+  near(1);
+  const CompileRequest request = asked("#include \"near.h\"\nint f() { std::set<int> s; return near(); }\n");
+  EXPECT_THAT(texts(request), ElementsAre("#include <big.h>\n#include <set>\n"));
+  EXPECT_EQ(run(compile(request)), 2);
+  const int made = parts.kept[PartKind::prelude];
+  EXPECT_GE(made, 1);
+  near(20);
+  EXPECT_EQ(run(compile(request)), 21);
+  write("own/more.h", "#pragma once\n#include <set>\ninline int more() { return 300; }\n");
+  EXPECT_EQ(run(compile(request)), 320);
+  EXPECT_EQ(parts.kept[PartKind::prelude], made);
+  write("third/inner.h", "#pragma once\ninline int inner() { return 4; }\n");
+  write("own/more.h", "#pragma once\n#include <set>\ninline int more() { return inner(); }\n");
+  EXPECT_EQ(run(compile(request)), 24);
+  EXPECT_GT(parts.kept[PartKind::prelude], made);
+}
+
+TEST_F(FurtherPreludesTest, what_a_small_header_begins_with_comes_first_where_that_changes_nothing) {
+  const auto texts_with = [&](const std::string& near, const std::string& before = {}) {
+    write("own/near.h", near);
+    return texts(asked(before + "#include \"near.h\"\n"));
+  };
+  const auto first = ElementsAre("#include <big.h>\n");
+  const auto whole = ElementsAre("#include \"near.h\"\n");
+  EXPECT_THAT(texts_with("#pragma once\n#include <big.h>\n"), first);
+  EXPECT_THAT(texts_with("#include <big.h>\n"), whole);                             // it has no guard
+  EXPECT_THAT(texts_with("#pragma once\n#define N 1\n#include <big.h>\n"), whole);  // big.h may ask for N
+  EXPECT_THAT(texts_with("#pragma once\n#if N\n#endif\n#include <big.h>\n"), whole);
+  EXPECT_THAT(texts_with("#pragma once\n" + std::string(70'000, '\n') + "#include <big.h>\n"), whole);
+  EXPECT_THAT(texts_with("#ifndef A\n#define A\n#include <big.h>\n#endif\n", "#define A\n"),
+              ElementsAre("#define A\n#include \"near.h\"\n"));
+  EXPECT_THAT(texts_with("#if !defined(A)\n#define A\n#include <big.h>\n#endif\n", "#define A\n"),
+              ElementsAre("#define A\n#include \"near.h\"\n"));
+  EXPECT_THAT(texts_with("#ifndef AB\n#define AB\n#include <big.h>\n#endif\n", "#define A\n"),
+              ElementsAre("#define A\n#include <big.h>\n"));
+  for (const char* guard : {"#if !defined(A_H)\n#define A_H 1\n", "#  pragma once  // and only once\n",
+                            "#ifndef A_H  /* a guard */\n#  define A_H\n", "#if !defined A_H\n#define A_H\n"})
+    EXPECT_THAT(texts_with(guard + std::string("#include <big.h>\n#if 1\n#endif\n")), first) << guard;
+  for (const char* none :
+       {"#if !defined(A_H) || B\n#define A_H\n", "#ifndef A_H\n#define A_H_2\n", "#if A_H\n#define A_H\n"})
+    EXPECT_THAT(texts_with(none + std::string("#include <big.h>\n#endif\n")), whole) << none;
+  // As PyTorch's headers begin.
+  write("third/late.h",
+        "#if !defined(STABLE) && \\\n  !defined(OTHER)\n#pragma once\n#include <map>\n#endif\n");
+  write("third/later.h", "#if !defined(STABLE)  // yet\n#pragma once\n#include <map>\n#endif\n");
+  EXPECT_THAT(texts_with("#pragma once\n#include <later.h>\n"), ElementsAre("#include <later.h>\n"));
+  EXPECT_THAT(texts_with("#pragma once\n#include <late.h>\n"), whole);
+  write("third/list.inc", "ITEM(1)\n");
+  EXPECT_THAT(texts_with("#pragma once\n#include <list.inc>\n#include <big.h>\n"), whole);
+  write("third/all.h", "#include <big.h>\n// no more\n");  // like Eigen's Dense
+  EXPECT_THAT(texts_with("#pragma once\n#include <all.h>\n"), ElementsAre("#include <all.h>\n"));
+  write("third/same.h", "#pragma once\n#include <map>\n");
+  write("own/same.h", "#pragma once\n#include <set>\n");
+  EXPECT_THAT(texts_with("#pragma once\n#include \"same.h\"\n"), whole);  // it means its own
+}
+
+TEST_F(FurtherPreludesTest, a_text_of_the_request_beside_the_source_is_no_header_of_its_folders) {
+  write("own/near.h", "#pragma once\n#include <big.h>\n");
+  CompileRequest own = asked("#include \"near.h\"\nint f() { return near(); }\n");
+  own.files[0].name = "sub/a.cc";
+  own.headers.push_back({"sub/near.h", "inline int near() { return 6; }\n"});
+  EXPECT_TRUE(leading_part(own.files[0], own).begun.empty());
+  EXPECT_EQ(run(compile(own)), 6);
+}
+
+TEST_F(FurtherPreludesTest, small_headers_that_include_each_other_end) {
+  write("own/near.h", "#pragma once\n#include \"far.h\"\n#include <map>\ninline int near() { return 1; }\n");
+  write("own/far.h", "#pragma once\n#include \"near.h\"\ninline int far() { return 2; }\n");
+  EXPECT_EQ(run(compile(asked("#include \"near.h\"\nint f() { return near() + far(); }\n"))), 3);
+}
+
+TEST_F(FurtherPreludesTest, errors_of_what_a_small_header_begins_with_name_its_place) {
+  write("own/near.h", "#pragma once\n#include <vector>\n#include <missing.h>\n");
+  EXPECT_THAT(errors(compile(asked("#include \"near.h\"\nint f() { return 1; }\n"))),
+              testing::HasSubstr("near.h:3:10: 'missing.h' file not found"));
+}
+
+TEST_F(FurtherPreludesTest, cuda_sources_hold_what_comes_before_a_small_header) {
+  CompileRequest request = asked("");
+  const auto part_of = [&](const std::string& text) {
+    request.files = {{"a.cu", text}};
+    return leading_part(request.files[0], request);
+  };
+  const auto once = [](const std::string& name) {
+    return "#if __has_include(" + name + ")\n#include " + name + "\n#endif\n";
+  };
+  write("own/near.h", "#pragma once\n#include <big.h>\ninline int near() { return 1; }\n");
+  const std::string begin = "#include <vector>\n", whole = begin + "#include \"near.h\"\n";
+  LeadingPart part = part_of(whole + "int x;\n");
+  EXPECT_EQ(part.end, begin.size());
+  EXPECT_EQ(part.begun, once("<big.h>"));
+  part = part_of("#include \"near.h\"\n");
+  EXPECT_EQ(part.end, 0u);
+  EXPECT_EQ(part.begun, once("<big.h>"));
+  EXPECT_EQ(part_of(whole + "#include <set>\n").begun, once("<big.h>"));  // big.h may well include that
+  // What follows would be read each time.
+  write("third/other.h", "#pragma once\n#include <cub/cub.cuh>\n");
+  EXPECT_EQ(part_of(whole + "#include <other.h>\n").begun, "");
+  EXPECT_EQ(part_of(whole + "#include <other.h>\n").end, whole.size() + 19);
+  write("own/vectors.h", "#pragma once\n#include <vector>\n");
+  EXPECT_EQ(part_of("#include \"vectors.h\"\n#include <set>\n").begun, "");
+  EXPECT_EQ(part_of(whole + "#if 1\n#include <set>\n#endif\n").begun, "");
+  EXPECT_EQ(part_of(whole + "#include <assert.h>\n").end, begin.size());
+  write("own/more.h", "#pragma once\n#include \"near.h\"\n");
+  part = part_of("#include \"more.h\"\n");
+  EXPECT_EQ(part.begun, once("<big.h>"));
+  EXPECT_TRUE(part_of("int x;\n#include \"near.h\"\n").empty());
 }
 
 }  // namespace

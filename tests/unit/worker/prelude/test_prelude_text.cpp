@@ -14,7 +14,7 @@ PreludeText text_of(const std::string& source, const std::string& own_header = "
                     const std::string& own_text = "") {
   CompileRequest request;
   request.headers.push_back({own_header, own_text});
-  return prelude_text(leading_includes({"a.cc", source}, request));
+  return prelude_text(leading_includes({"a.cc", source}, request).includes);
 }
 
 TEST(PreludeText, order_and_repetition_of_standard_headers_do_not_count) {

@@ -13,6 +13,7 @@
 
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/prelude/child_writer.h"
+#include "jit/worker/prelude/further_includes.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "tests/unit/worker/compile_fixture.h"
 
@@ -29,13 +30,24 @@ class SplitTest : public CompileTest {
   // precompiled form. The slice must be the same.
   DeviceSlice split(const std::string& text, const std::vector<SourceFile>& headers = {},
                     const std::vector<std::string>& include_dirs = {}) {
-    const std::size_t leading = end_of_leading_includes(text);
-    if (leading == 0) return split_behind(0, text, headers, include_dirs);
-    const std::vector<std::string> held = texts_of(split_behind(leading, text, headers, include_dirs));
-    DeviceSlice slice = split_behind(0, text, headers, include_dirs);
-    EXPECT_EQ(held, texts_of(slice));
+    const std::vector<LeadingPart> parts = leading_parts_of(text, headers, include_dirs);
+    DeviceSlice slice = split_behind({}, text, headers, include_dirs);
+    if (parts.empty()) return slice;
+    for (const LeadingPart& leading : parts)
+      EXPECT_EQ(texts_of(split_behind(leading, text, headers, include_dirs)), texts_of(slice));
     if (!include_dirs.empty() && headers.empty()) compare_on_top(slice, text, include_dirs);
     return slice;
+  }
+  // What may be held of the text: that before a small header with what it begins with, and all of it.
+  std::vector<LeadingPart> leading_parts_of(const std::string& text, const std::vector<SourceFile>& headers,
+                                            const std::vector<std::string>& include_dirs) {
+    CompileRequest asked = request("a.cu", text);
+    asked.headers = headers;
+    asked.options.include_dirs = include_dirs;
+    std::vector<LeadingPart> parts;
+    if (LeadingPart part = leading_part(asked.files[0], asked); !part.begun.empty()) parts.push_back(part);
+    if (const std::size_t end = end_of_leading_includes(text); end > 0) parts.push_back({end, {}});
+    return parts;
   }
   static std::vector<std::string> texts_of(const DeviceSlice& slice) {
     std::vector<std::string> all;
@@ -66,26 +78,31 @@ class SplitTest : public CompileTest {
   // `slice` is that of the text.
   void compare_on_top(const DeviceSlice& slice, const std::string& text,
                       const std::vector<std::string>& include_dirs) {
-    const DeviceSlice other = split_on_top(end_of_leading_includes(text), text, include_dirs);
-    if (m_pch.empty()) return;  // the headers have variables of the device
-    EXPECT_FALSE(m_needs_headers);
-    EXPECT_EQ(texts_of(other), texts_of(slice));
-    EXPECT_EQ(kernels(other), kernels(slice));
-    EXPECT_EQ(other.takes_from_headers, slice.takes_from_headers);
-    EXPECT_EQ(other.has_header_kernels, slice.has_header_kernels);
-    EXPECT_EQ(descriptions(other), descriptions(slice));
+    for (const LeadingPart& leading : leading_parts_of(text, {}, include_dirs)) {
+      SCOPED_TRACE(leading.begun);
+      const DeviceSlice other = split_on_top(leading, text, include_dirs);
+      if (m_pch.empty()) continue;  // the headers have variables of the device
+      EXPECT_FALSE(m_needs_headers);
+      EXPECT_EQ(texts_of(other), texts_of(slice));
+      EXPECT_EQ(kernels(other), kernels(slice));
+      EXPECT_EQ(other.takes_from_headers, slice.takes_from_headers);
+      EXPECT_EQ(other.has_header_kernels, slice.has_header_kernels);
+      EXPECT_EQ(descriptions(other), descriptions(slice));
+    }
   }
   // The leading includes are precompiled when another text is parsed.
-  DeviceSlice split_on_top(std::size_t leading, const std::string& text,
+  DeviceSlice split_on_top(const LeadingPart& leading, const std::string& text,
                            const std::vector<std::string>& include_dirs) {
-    if (m_precompiled != text.substr(0, leading)) precompile(leading, text, include_dirs);
+    const std::string begins = leading.text({"a.cu", text});
+    if (m_precompiled != begins) precompile(leading, text, include_dirs);
+    m_precompiled = begins;
     if (m_pch.empty()) return {};
-    m_covered = leading;
-    DeviceSlice slice = split_behind(0, text, {}, include_dirs);
-    m_covered = 0;
+    m_covered = leading.end;
+    DeviceSlice slice = split_behind({}, text, {}, include_dirs);
+    m_covered.reset();
     return slice;
   }
-  void precompile(std::size_t leading, const std::string& text,
+  void precompile(const LeadingPart& leading, const std::string& text,
                   const std::vector<std::string>& include_dirs) {
     ChildWriter writer;
     m_on_leading = [&](const LeadingParse& parse) {
@@ -107,10 +124,9 @@ class SplitTest : public CompileTest {
     ASSERT_TRUE(items);
     m_headers = std::make_shared<const HeaderItems>(*items);
     m_pch = made->substr(at + size, made->size() - at - size);
-    m_precompiled = text.substr(0, leading);
   }
   // `leading`: so much of the text is read before the rest is there.
-  DeviceSlice split_behind(std::size_t leading, const std::string& text,
+  DeviceSlice split_behind(const LeadingPart& leading, const std::string& text,
                            const std::vector<SourceFile>& headers,
                            const std::vector<std::string>& include_dirs) {
     m_request = request("a.cu", text);
@@ -122,19 +138,20 @@ class SplitTest : public CompileTest {
     unit.file = &m_request.files[0];
     unit.language = Language::cuda;
     unit.writes_leading = bool(m_on_leading);
-    if (m_covered > 0) {
+    if (m_covered) {
       unit.prelude = "/tarsia/leading.pch";
       files->add_text(unit.prelude, std::string_view(m_pch).substr(0, m_pch.size() - 1));
-      unit.covered = m_covered;
+      unit.covered = *m_covered;
       unit.headers = m_headers;
     }
     DeviceSlice slice;
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& made) { slice = std::move(made); };
-    bool replaced = leading == 0;
-    if (leading > 0) {
-      unit.leading = leading;
-      m_request.files[0].text = text.substr(0, leading) + "__global__ void tarsia_other();\n";
+    bool replaced = leading.empty();
+    if (!leading.empty()) {
+      unit.leading = leading.end;
+      unit.begun = leading.begun;
+      m_request.files[0].text = text.substr(0, leading.end) + "__global__ void tarsia_other();\n";
       hooks.on_leading = [&](const LeadingParse& parse) {
         if (m_on_leading)
           m_on_leading(parse);
@@ -174,7 +191,7 @@ class SplitTest : public CompileTest {
   std::function<void(const LeadingParse&)> m_on_leading;
   std::string m_precompiled, m_pch;  ///< what was, and its form, with a NUL
   std::shared_ptr<const HeaderItems> m_headers;
-  std::size_t m_covered = 0;
+  std::optional<std::size_t> m_covered;
   bool m_needs_headers = false;
 };
 

@@ -336,6 +336,27 @@ TEST_F(SplitTest, compound_literals_lose_their_brackets) {
   EXPECT_THAT(text, HasSubstr("if (i) { x->x = (i); }\n  auto f = [](int i) { return i; };"));
 }
 
+TEST_F(SplitTest, compound_literals_in_macros_lose_their_brackets) {
+  DeviceSlice slice = split(
+      "#define ONE (int2){ 1, 2 }\n"
+      "#define SUM(a, b) \\\n  sum((int2){a, b}) + (a)\n"
+      "#define OPEN (x->x) {\n"
+      "#define GUARD(i) if (i) { x->x = (i); }\n"
+      "#define BLOCK (i) { x->x = 1; }\n"
+      "#define BODY (int i) { return i + 1; }\n"
+      "__device__ int f BODY\n"
+      "__device__ int sum(int2 v) { return v.x + v.y; }\n"
+      "__global__ void k(int2* x, int i) {\n  *x = ONE;\n  i = SUM(3, 4);\n  if OPEN i = 2; }\n  "
+      "GUARD(i)\n  if BLOCK\n  i = f(i);\n}\n");
+  const std::string text = text_of(slice);
+  EXPECT_THAT(text, HasSubstr("#define ONE  int2 { 1, 2 }\n"));
+  EXPECT_THAT(text, HasSubstr("#define SUM(a, b) \\\n  sum( int2 {a, b}) + (a)\n"));
+  EXPECT_THAT(text, HasSubstr("#define OPEN (x->x) {\n"));
+  EXPECT_THAT(text, HasSubstr("#define GUARD(i) if (i) { x->x = (i); }\n"));
+  EXPECT_THAT(text, HasSubstr("#define BLOCK (i) { x->x = 1; }\n"));
+  EXPECT_THAT(text, HasSubstr("#define BODY (int i) { return i + 1; }\n"));
+}
+
 TEST_F(SplitTest, constexpr_functions_trap_where_they_throw) {
   DeviceSlice slice = split(
       "#include <stdexcept>\nconstexpr int size(int i) { return i < 0 ? throw std::runtime_error(\"no\") : "

@@ -53,7 +53,7 @@ TEST_F(SplitTest, regions_under_a_macro_that_another_header_defines_for_the_devi
   const std::string kernels =
       "#if defined(LIB_DEVICE)\n__device__ int own() { return fast(); }\n#endif\n"
       "__global__ void k(int* x) {\n#ifdef LIB_FAST\n  *x = own();\n#endif\n}\n";
-  const DeviceSlice slice = split_behind(0, begin + kernels, {}, {folder.path()});
+  const DeviceSlice slice = split_behind({}, begin + kernels, {}, {folder.path()});
   const std::string lib = text_of(slice, folder.path() + "/lib.h");
   EXPECT_THAT(lib, HasSubstr("int fast()"));
   EXPECT_THAT(lib, Not(HasSubstr("fast_not")));
@@ -84,7 +84,7 @@ TEST_F(SplitTest, members_of_precompiled_headers_are_told_apart) {
         "struct Own {};\ntemplate <> struct lib::Trait<Own> { static constexpr int value = 3; };\n"
         "__global__ void k(int* x) { x[0] = lib::Trait<Own>::value; }\n"}) {
     SCOPED_TRACE(text);
-    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    const DeviceSlice slice = split_behind({}, begin + text, {}, {folder.path()});
     EXPECT_TRUE(slice.takes_from_headers);
     compare_on_top(slice, begin + text, {folder.path()});
     EXPECT_FALSE(m_pch.empty());
@@ -117,7 +117,7 @@ TEST_F(SplitTest, kernels_of_precompiled_headers_are_as_in_headers_that_were_rea
         "void f(Box<int>* x) { of::idle<Box<int>><<<1, 1>>>(x); }\n",
         "__global__ void plain(double* x) { *x = 1; }\n"}) {
     SCOPED_TRACE(text);
-    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    const DeviceSlice slice = split_behind({}, begin + text, {}, {folder.path()});
     EXPECT_THAT(kernels(slice), Not(testing::IsEmpty()));
     compare_on_top(slice, begin + text, {folder.path()});
     EXPECT_FALSE(m_pch.empty());
@@ -129,14 +129,14 @@ TEST_F(SplitTest, damaged_items_of_headers_are_not_taken) {
   std::ofstream(folder.path() + "/size.h") << "#pragma once\nconstexpr int size = 4;\n";
   const std::string begin = "#include <cuda_runtime.h>\n#include \"size.h\"\n";
   const std::string text = begin + "__global__ void k(int* x) { x[0] = size; }\n";
-  EXPECT_EQ(split_on_top(begin.size(), text, {folder.path()}).files.size(), 2u);
+  EXPECT_EQ(split_on_top({begin.size(), {}}, text, {folder.path()}).files.size(), 2u);
   EXPECT_FALSE(m_needs_headers);
   const HeaderItems whole = *m_headers;
   for (std::size_t left : {std::size_t(0), whole.files.size() / 2, whole.files.size() - 1}) {
     HeaderItems damaged = whole;
     damaged.files = whole.files.substr(0, left);
     m_headers = std::make_shared<const HeaderItems>(damaged);
-    EXPECT_TRUE(split_on_top(begin.size(), text, {folder.path()}).files.empty());
+    EXPECT_TRUE(split_on_top({begin.size(), {}}, text, {folder.path()}).files.empty());
     EXPECT_TRUE(m_needs_headers) << left << " bytes are left";
   }
 }
@@ -152,7 +152,7 @@ TEST_F(SplitTest, headers_on_disk_are_named_or_not) {
          "enum Colour { RED };\ntemplate <class T> __device__ T last(T x) { return x; }\n";
   const std::string begin = "#include <cuda_runtime.h>\n#define ABOVE 1\n#include \"box.h\"\n";
   const auto takes = [&](const std::string& text) {
-    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    const DeviceSlice slice = split_behind({}, begin + text, {}, {folder.path()});
     compare_on_top(slice, begin + text, {folder.path()});
     EXPECT_FALSE(m_pch.empty());
     return slice.takes_from_headers;

@@ -1,5 +1,5 @@
 // Sets the CPU on functions, and writes the note of what they need.
-#include "jit/worker/host/target_cpu.h"
+#include "jit/worker/code/target_cpu.h"
 
 #include <algorithm>
 
