@@ -11,6 +11,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
+#include "base/figures/elapsed.h"
 #include "base/paths.h"
 #include "cache/disk_store.h"
 #include "jit/client/isolation.h"
@@ -74,7 +75,7 @@ class Trial {
     options.name = "the doctor's trial";
     m_loaded = tarsia_load_inline(&file, 1, &options, &m_library) == 0;
     if (!m_loaded) m_error = tarsia_last_error()->message;
-    m_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    m_ms = milliseconds_since(start);
   }
   ~Trial() { tarsia_library_release(m_library); }
   Trial(const Trial&) = delete;

@@ -95,6 +95,17 @@ int32_t tarsia_op_count(tarsia_op_handle* op, const tarsia_op_request* request, 
   });
 }
 
+int32_t tarsia_op_inputs(tarsia_op_handle* op, const tarsia_op_request* request, tarsia_port* ports,
+                         uint32_t* n) {
+  return guarded([&] {
+    const registry::Arity arity = registry::counts_of(from_c(op)->op(), *request);
+    if (arity.n_inputs > *n)
+      throw ArgumentError::value_error("there is no room for " + std::to_string(arity.n_inputs) + " inputs");
+    std::ranges::copy(arity.inputs, ports);
+    *n = arity.n_inputs;
+  });
+}
+
 int32_t tarsia_op_bind(tarsia_op_handle* op, const tarsia_op_request* request, tarsia_bound_op** bound) {
   return guarded([&] { *bound = to_c(registry::bind(Ref(from_c(op)), *request).detach()); });
 }
@@ -109,6 +120,10 @@ void tarsia_bound_release(tarsia_bound_op* bound) {
 
 const tarsia_meta* tarsia_bound_inputs(const tarsia_bound_op* bound, uint32_t* n) {
   return give(from_c(bound)->bound().inputs(), n);
+}
+
+const tarsia_port* tarsia_bound_ports(const tarsia_bound_op* bound, uint32_t* n) {
+  return give(from_c(bound)->bound().input_ports(), n);
 }
 
 const tarsia_meta* tarsia_bound_outputs(const tarsia_bound_op* bound, uint32_t* n) {
@@ -140,6 +155,7 @@ int32_t tarsia_bound_describe(const tarsia_bound_op* bound, uint32_t pass, tarsi
     full.needs = give(op.needs(which), &full.n_needs);
     full.measured = give(op.measured_times(which), &full.n_measured);
     full.not_measured = op.measured(which).reason.c_str();
+    full.layouts = give(op.layout_texts(which), &full.n_layouts);
     std::memcpy(description, &full, std::min<size_t>(description->size, sizeof full));
   });
 }

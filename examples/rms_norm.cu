@@ -253,10 +253,10 @@ TARSIA_OP(rms_norm_residual)
       tarsia::unify_dtype(x, weight);
       if (!x.has_shape()) return;
       if (!x.ndim()) throw tarsia::ValueError("x needs a dimension to be normed over");
-      if (!weight.has_shape()) weight.get()->ndim = 1, weight.get()->shape[0] = -1;
+      if (!weight.has_shape()) weight.set_shape({-1});
       if (weight.ndim() != 1 || (weight.size(0) >= 0 && x.size(-1) >= 0 && weight.size(0) != x.size(-1)))
         throw tarsia::ValueError("weight has to have one dimension, as long as x's last");
-      if (weight.size(0) < 0) weight.get()->shape[0] = x.size(-1);
+      if (weight.size(0) < 0) weight.set_size(0, x.size(-1));
     })
     .forward("cpu", forward_cpu)
     .backward("cpu", backward_cpu)

@@ -10,6 +10,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "registry/elements/relayout.h"
 #include "registry/elements/tensor_math.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
@@ -41,6 +42,12 @@ class Workspace final : public registry::ScratchSource {
   tarsia_device m_device;
 };
 
+/// Copies a tensor to one that lies alike.
+void copy_alike(tarsia_tensor to, tarsia_tensor from, void* stream) {
+  to.strides = from.strides = nullptr;
+  registry::copy(to, from, stream);
+}
+
 bool is_capturing(void* stream) {
   int status = 0;
   check_cuda(cuda_driver().cuStreamIsCapturing(static_cast<CuStream>(stream), &status),
@@ -57,6 +64,7 @@ class Executable::Arena {
         sparse(program.slots.size()),
         pointers(program.slots.size()),
         output_data(program.outputs.size()) {
+    m_row_major.resize(program.slots.size());
     for (SlotId id = 0; id < program.slots.size(); ++id) {
       const Slot& slot = program.slots[id];
       tarsia_tensor& tensor = tensors[id];
@@ -64,8 +72,9 @@ class Executable::Arena {
       tensor.ndim = slot.meta.ndim;
       tensor.dtype = slot.meta.dtype;
       tensor.shape = const_cast<std::int64_t*>(slot.meta.shape);
+      if (!slot.strides.empty()) tensor.strides = const_cast<std::int64_t*>(slot.strides.data());
       pointers[id] = &tensor;
-      if (slot.source == Source::held) tensor.data = registry::data_of(slot.held.tensor());
+      if (slot.source == Source::held) place(id, registry::data_of(slot.held.tensor()));
       if (slot.source == Source::sparse) {
         sparse[id].whole = tensor;
         pointers[id] = &sparse[id].whole;
@@ -97,8 +106,8 @@ class Executable::Arena {
       call.size = sizeof call;
       call.n_inputs = static_cast<std::uint32_t>(step.inputs.size());
       call.n_outputs = static_cast<std::uint32_t>(step.outputs.size());
-      call.inputs = lists.emplace_back(list_of(step.inputs)).data();
-      call.outputs = lists.emplace_back(list_of(step.outputs)).data();
+      call.inputs = lists.emplace_back(list_of(program, step, step.inputs)).data();
+      call.outputs = lists.emplace_back(list_of(program, step, step.outputs)).data();
       call.requests = plan.requests[s].data();
       call.has_stream = is_gpu(step.device);
       call.pass = step.pass();
@@ -125,7 +134,7 @@ class Executable::Arena {
     m_laid_out = m_memory->serial();
     std::vector<char*> blocks;
     for (const ArenaSize& size : plan.arenas) blocks.push_back(m_memory->on(size.device));
-    for (const InOutput& place : m_in_memory) tensors[place.slot].data = blocks[place.output] + place.offset;
+    for (const InOutput& where : m_in_memory) place(where.slot, blocks[where.output] + where.offset);
     for (const InOutput& place : m_workspaces_in_memory)
       workspaces[place.slot] = blocks[place.output] + place.offset;
   }
@@ -156,6 +165,11 @@ class Executable::Arena {
   /// Lets the caller's stream follow the others.
   void join(const Lanes& lanes, void* stream) {
     for (std::uint32_t lane = 1; lane < lanes.n; ++lane) wait_for(stream, m_step_events[lanes.last[lane]]);
+  }
+  /// Says where the elements of a slot lie.
+  void place(SlotId slot, void* data) {
+    tensors[slot].data = data;
+    if (m_row_major[slot]) m_row_major[slot]->data = data;
   }
   /// Lets a slot stand for another tensor in this call.
   void point(const Program& program, SlotId slot, const tarsia_tensor* tensor) {
@@ -190,12 +204,28 @@ class Executable::Arena {
   bool has_tried_flow = false;
 
  private:
-  std::vector<const tarsia_tensor*> list_of(const std::vector<SlotId>& slots) const {
+  std::vector<const tarsia_tensor*> list_of(const Program& program, const Step& step,
+                                            const std::vector<SlotId>& slots) {
     std::vector<const tarsia_tensor*> list;
-    for (SlotId slot : slots) list.push_back(slot == k_none ? nullptr : pointers[slot]);
+    for (SlotId slot : slots) {
+      if (slot == k_none) {
+        list.push_back(nullptr);
+        continue;
+      }
+      if (!step.is_flat || program.slots[slot].strides.empty()) {
+        list.push_back(pointers[slot]);
+        continue;
+      }
+      std::unique_ptr<tarsia_tensor>& row_major = m_row_major[slot];
+      if (!row_major) row_major = std::make_unique<tarsia_tensor>(tensors[slot]);
+      row_major->strides = nullptr;
+      list.push_back(row_major.get());
+    }
     return list;
   }
 
+  /// Of slots that flat steps take or make: the tensor as these see it. Else null.
+  std::vector<std::unique_ptr<tarsia_tensor>> m_row_major;
   std::unique_ptr<ArenaMemory> m_memory;
   std::uint64_t m_laid_out = 0;                               ///< whose addresses tensors have
   std::vector<InOutput> m_in_memory, m_workspaces_in_memory;  ///< `output` is the number of an arena
@@ -295,7 +325,7 @@ std::int32_t Executable::run(const Call& call) noexcept {
       if (m_program.slots[id].meta.storage != TARSIA_DENSE)
         arena->point(m_program, id, call.inputs[i]);
       else
-        arena->tensors[id].data = registry::data_of(*call.inputs[i]);
+        arena->place(id, registry::data_of(*call.inputs[i]));
     }
     for (std::size_t o = 0; o < m_program.outputs.size(); ++o) {
       const Slot& slot = m_program.slots[m_program.outputs[o]];
@@ -309,7 +339,7 @@ std::int32_t Executable::run(const Call& call) noexcept {
                                                         : registry::call_scratch(slot.bytes, slot.device));
     }
     for (const Arena::InOutput& place : arena->in_outputs)
-      arena->tensors[place.slot].data = arena->output_data[place.output] + place.offset;
+      arena->place(place.slot, arena->output_data[place.output] + place.offset);
     for (const Arena::InOutput& place : arena->workspaces_in_outputs)
       arena->workspaces[place.slot] = arena->output_data[place.output] + place.offset;
 
@@ -354,10 +384,13 @@ std::int32_t Executable::run_step(Arena& arena, std::size_t s, void* stream) con
   return registry::guarded([&] {
     const tarsia_tensor& to = arena.tensors[step.outputs[0]];
     const tarsia_tensor& from = arena.tensors[step.inputs[0]];
-    if (step.kind == StepKind::copy)
-      registry::copy(to, from, stream);
-    else
+    const Slot &made = m_program.slots[step.outputs[0]], &read = m_program.slots[step.inputs[0]];
+    if (step.kind == StepKind::sum)
       registry::add_to(to, from, stream);
+    else if (made.layout != read.layout)
+      registry::relayout(to, from, stream);
+    else
+      copy_alike(to, from, stream);
   });
 }
 

@@ -17,11 +17,9 @@ bool has_backward(const tarsia_op& op) {
                      [](const tarsia_implementation& i) { return i.pass == TARSIA_BACKWARD; });
 }
 
-/// Whether an op declares that its input i has a gradient.
-bool has_gradient(const tarsia_op& op, std::size_t i) {
-  if (!op.n_inputs) return true;
-  return !(op.inputs[std::min<std::size_t>(i, op.n_inputs - 1)].flags &
-           (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
+/// Whether the op of a node declares that its input i has a gradient.
+bool has_gradient(const Node& node, std::size_t i) {
+  return !(node.flags[i] & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
 }
 
 class Reverse {
@@ -98,7 +96,7 @@ class Reverse {
     std::vector<bool> is_wanted;
     bool any = false;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      is_wanted.push_back(node.inputs[i] != k_none && has_gradient(op, i) && m_is_reached[node.inputs[i]]);
+      is_wanted.push_back(node.inputs[i] != k_none && has_gradient(node, i) && m_is_reached[node.inputs[i]]);
       any |= is_wanted.back();
     }
     if (!any) return;

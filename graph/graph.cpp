@@ -133,6 +133,7 @@ NodeId Graph::add_checked(OpNode given) {
   node.attributes = std::move(given.attributes);
   node.device = given.device;
   node.hidden = arity.hidden;
+  for (const tarsia_port& port : arity.inputs) node.flags.push_back(port.flags);
   return add_node(std::move(node), arity.n_outputs);
 }
 

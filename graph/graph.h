@@ -73,6 +73,7 @@ struct Node {
   std::vector<ValueId> outputs;
   std::string op;                          ///< op: its name
   std::vector<NamedAttribute> attributes;  ///< op
+  std::vector<std::uint32_t> flags = {};   ///< op: for each input, those of its port
   std::vector<bool> hidden = {};           ///< op: for each output, whether callers of the op do not get it
   std::optional<tarsia_device> device;     ///< op: where it runs; none: where the graph is bound
   NodeId forward = k_none;                 ///< gradient: of which node

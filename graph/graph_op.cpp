@@ -120,8 +120,8 @@ class GraphOp {
       const tarsia_op& op = entries[id]->op();
       draws_random |= (op.flags & TARSIA_OP_RANDOM) != 0;
       const std::vector<ValueId>& values = m_forward.node(id).inputs;
-      for (std::size_t i = 0; i < values.size() && op.n_inputs; ++i) {
-        const bool changes = op.inputs[std::min<std::size_t>(i, op.n_inputs - 1)].flags & TARSIA_PORT_MUTABLE;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool changes = m_forward.node(id).flags[i] & TARSIA_PORT_MUTABLE;
         if (!changes || values[i] == k_none) continue;
         m_changes = true;
         for (std::size_t k = 0; k < m_inputs.size(); ++k)

@@ -46,11 +46,13 @@ std::vector<std::vector<std::uint32_t>> dependencies_of(const Program& program, 
         if (plan.buffer_of[slot] != k_none) users[plan.buffer_of[slot]].push_back(s);
       }
     // What a step changes where it lies: the steps around it keep their order.
-    for (std::size_t i = 0; step.bound && step.kind == StepKind::forward && i < step.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       const SlotId slot = step.inputs[i];
       if (slot == k_none || program.slots[slot].source == Source::planned) continue;
       if (changer[slot] != k_none) before[s].push_back(changer[slot]);
-      if (!step.bound->changes_input(static_cast<std::uint32_t>(i))) {
+      const bool changes = step.bound && step.kind == StepKind::forward &&
+                           step.bound->changes_input(static_cast<std::uint32_t>(i));
+      if (!changes) {
         readers[slot].push_back(s);
         continue;
       }

@@ -17,6 +17,8 @@
 #include <map>
 #include <set>
 
+#include "base/figures/elapsed.h"
+
 namespace tarsia::graph {
 
 namespace {
@@ -118,6 +120,7 @@ class Sharing {
       // Nobody needs it any more, nor is it a result.
       if (m_last[from] != s || input.output != k_none) continue;
       if (input.bytes != output.bytes || !is_same(input.device, output.device)) continue;
+      if (input.layout != output.layout) continue;
       // Where the step takes it twice, both have to allow it.
       bool everywhere = true;
       for (std::uint32_t i = 0; i < step.inputs.size(); ++i)
@@ -456,15 +459,13 @@ void place_memory(MemoryPlan& plan, Headroom headroom) {
   for (std::size_t i = 0; i < (is_large ? 1 : 2 * std::size(k_orders)); ++i)
     try_outputs([&](MemoryPlan& other) { use_outputs(other, k_orders[i / 2], i % 2 == 0); });
   if (!is_large) try_outputs(use_outputs_at_peak);
-  plan.milliseconds +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  plan.milliseconds += milliseconds_since(began);
 }
 
 MemoryPlan plan_memory(const Program& program) {
   const auto began = std::chrono::steady_clock::now();
   MemoryPlan plan = share_memory(program);
-  plan.milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  plan.milliseconds = milliseconds_since(began);
   place_memory(plan, Headroom::none);
   return plan;
 }

@@ -26,6 +26,8 @@ struct Slot {
   std::string name;
   tarsia_meta meta;
   tarsia_device device;
+  registry::Layout layout;            ///< empty: row-major
+  std::vector<std::int64_t> strides;  ///< of `layout`; empty: row-major
   Source source = Source::planned;
   std::uint32_t input = k_none;   ///< caller: the number under which it is given
   StorageRef held;                ///< held
@@ -50,6 +52,7 @@ struct Step {
   std::vector<SlotId> outputs;  ///< k_none: nobody wants it
   std::vector<SlotId> add_to;   ///< for each output the slot whose memory it continues and adds to, or k_none
   tarsia_device device;
+  bool is_flat = false;  ///< its op sees each tensor as row-major: all lie alike
 
   /// Of a step with a bound op.
   tarsia_pass pass() const { return kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD; }
@@ -78,7 +81,7 @@ struct Program {
   BoundOps bound;
   tarsia_device device;
   std::vector<NodeText> implementations;
-  std::vector<NodeText> conversions;  ///< of storage types, and between devices
+  std::vector<NodeText> conversions;  ///< of storage types and layouts, and between devices
 };
 
 /// What make_program works on.

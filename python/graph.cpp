@@ -22,6 +22,8 @@
 #include "python/op/op_infer.h"
 #include "python/op/op_request.h"
 #include "python/op/op_text.h"
+#include "python/op/outputs.h"
+#include "python/op/sparse.h"
 #include "python/tensor/shared_argument.h"
 #include "python/tensor/stream.h"
 #include "python/tensor/tensor.h"
@@ -56,6 +58,35 @@ tarsia_meta meta_from(const std::string& who, nb::handle shape, nb::handle dtype
   }
   if (!read_meta(who, shape.ptr(), dtype.ptr(), meta)) fail();
   return meta;
+}
+
+/// Reads a tensor that a graph takes, of any kind that ops take; `what` names it in errors. Null with an
+/// error set on failure.
+const tarsia_tensor* read_for_graph(Frame& frame, nb::handle array, bool writes, const std::string& what) {
+  tarsia_op named{};
+  named.name = "graph";
+  named.description = what.c_str();
+  return read_tensor(
+      frame, named, array.ptr(), writes,
+      [](const tarsia_op& op, uint32_t) { return std::string(op.description); }, 0);
+}
+
+/// (shape, dtype, device, storage) of a tensor that ops take, as bind() of a tarsia.Graph takes them; None of
+/// what is none.
+nb::object tensor_spec(nb::handle array, const std::string& what) {
+  Frame frame;
+  frame.callee = "graph";
+  const bool may_be_dense =
+      protocol_of(Py_TYPE(array.ptr())).kind != ProtocolKind::none || own_interface(array.ptr());
+  const tarsia_tensor* tensor =
+      may_be_dense ? read_for_graph(frame, array, false, what) : read_sparse(frame, array.ptr());
+  if (!tensor && PyErr_Occurred()) fail();
+  if (!tensor) return nb::none();
+  const tarsia_device device = device_of(frame);
+  const tarsia_meta meta = meta_of(tensor, storage_of(frame, tensor));
+  const std::string place = device.type == TARSIA_GPU ? "gpu:" + std::to_string(device.id) : "cpu";
+  return nb::steal(
+      Py_BuildValue("(NNsN)", shape_object(meta), dtype_object(meta), place.c_str(), storage_object(meta)));
 }
 
 /// A graph's op that is registered under a name while this lives.
@@ -96,23 +127,24 @@ class GraphHandle {
   uint32_t tensor(int kind, const std::string& name, nb::handle array) {
     Frame frame;
     frame.callee = "graph";
-    View* view = frame.new_view(array.ptr(), kind == TARSIA_GRAPH_STATE);
-    const Why why = view_of(frame, *view);
-    if (why != Why::fits || is_changed(*view)) {
-      if (!PyErr_Occurred())
-        raise_argument_error(false, "graph: a tensor of numbers is needed, such as a NumPy array, not " +
-                                        describe_argument(array.ptr()));
-      fail();
-    }
-    if (kind == TARSIA_GRAPH_STATE && view->read_only) {
-      raise_argument_error(true, "graph: a state is written to, and this tensor is read-only; pass a copy");
+    std::string what = kind == TARSIA_GRAPH_CONSTANT    ? "the constant"
+                       : kind == TARSIA_GRAPH_PARAMETER ? "the parameter"
+                                                        : "the state";
+    if (!name.empty()) what += " '" + name + "'";
+    const tarsia_tensor* given = read_for_graph(frame, array, kind == TARSIA_GRAPH_STATE, what);
+    if (!given) fail();
+    const bool is_sparse = storage_of(frame, given) != TARSIA_DENSE;
+    if (is_sparse || !is_contiguous(*given)) {
+      raise_argument_error(true, "graph: " + what +
+                                     (is_sparse ? " is sparse, as inputs alone may be: pass it as an input"
+                                                : " is not contiguous: pass a contiguous copy"));
       fail();
     }
     tarsia_storage* storage = nullptr;
     {
       const Call call(frame);
       if (kind == TARSIA_GRAPH_CONSTANT) {
-        const tarsia_tensor& from = view->tensor;
+        const tarsia_tensor& from = *given;
         check(tarsia_empty(from.shape, from.ndim, from.dtype, from.device, &storage));
         const int32_t code = tarsia_copy(storage->tensor, &from, frame.stream);
         // Calls on any stream may read it.
@@ -121,7 +153,7 @@ class GraphHandle {
         if (done) tarsia_storage_release(storage);
         check(done);
       } else {
-        storage = share_argument(frame, &view->tensor);
+        storage = share_argument(frame, given);
         if (!storage) check(TARSIA_OP_ERROR);
       }
     }
@@ -285,13 +317,8 @@ class CapturedGraph {
     frame.callee = "graph";
     std::vector<const tarsia_tensor*> given;
     for (nb::handle array : arrays) {
-      View* view = frame.new_view(array.ptr());
-      if (view_of(frame, *view) != Why::fits || is_changed(*view)) {
-        if (!PyErr_Occurred())
-          raise_argument_error(false, "graph: a tensor is needed, not " + describe_argument(array.ptr()));
-        fail();
-      }
-      given.push_back(&view->tensor);
+      given.push_back(read_for_graph(frame, array, false, "input " + std::to_string(given.size())));
+      if (!given.back()) fail();
     }
     const Call call(frame);
     void* stream = stream_of_call(frame);
@@ -393,6 +420,7 @@ void add_graph(nb::module_& module) {
       .def_prop_ro("outputs", &CapturedGraph::outputs)
       .def("run", &CapturedGraph::run)
       .def("replay", &CapturedGraph::replay, nb::arg("stream").none());
+  module.def("tensor_spec", tensor_spec, nb::arg().none(), nb::arg());
   module.def("graph_plan", plan);
   module.def("graph_plan_svg", plan_svg);
   module.def("set_graph_value",

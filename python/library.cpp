@@ -180,7 +180,7 @@ nb::list warnings(const Handle& self) {
 void export_to(const Handle& self, const std::string& path) {
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     code = tarsia_library_export(self.get(), path.c_str());
   }
   check(code);
@@ -257,7 +257,7 @@ class Request {
     {
       Wait wait(options.name ? options.name : file ? file : "the source");
       options.interrupt_context = &wait;
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       code = call();
     }
     if (raise_interruption()) throw nb::python_error();
@@ -273,7 +273,7 @@ Handle load(const std::string& path) {
   tarsia_library* library = nullptr;
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     code = tarsia_load(path.c_str(), &library);
   }
   check(code);

@@ -61,9 +61,9 @@ nb::object op(nb::args all, nb::kwargs named) {
 
 void seed(nb::object given) {
   static constexpr const char* k_range = "an int from 0 to 2**64 - 1";
-  const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
+  const nb::object number = nb::steal(py::run_python<PyNumber_Index>(given.ptr()));
   PyErr_Clear();
-  const uint64_t value = number.is_valid() ? PyLong_AsUnsignedLongLong(number.ptr()) : 0;
+  const uint64_t value = number.is_valid() ? py::run_python<PyLong_AsUnsignedLongLong>(number.ptr()) : 0;
   const bool fits = !PyErr_Occurred();
   PyErr_Clear();
   if (!number.is_valid() || !fits) {
@@ -78,7 +78,7 @@ std::string doctor() {
   char* json = nullptr;
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const py::Unlocked unlocked;
     code = tarsia_doctor(&json);
   }
   return py::taken(code, json);
@@ -94,7 +94,7 @@ std::string record_end(uint64_t recording) {
   char* json = nullptr;
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const py::Unlocked unlocked;
     code = tarsia_record_end(recording, &json);
   }
   return py::taken(code, json);
@@ -105,7 +105,7 @@ void record_add_archs(uint64_t recording, const std::vector<std::string>& archs)
   for (const std::string& arch : archs) names.push_back(arch.c_str());
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const py::Unlocked unlocked;
     code = tarsia_record_add_archs(recording, names.data(), names.size());
   }
   py::check(code);
@@ -116,7 +116,7 @@ std::string replay(const std::string& path, const std::optional<std::vector<int3
   char* json = nullptr;
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const py::Unlocked unlocked;
     static constexpr int32_t k_none = 0;  // an empty list, and not all
     code = tarsia_replay(path.c_str(),
                          !devices           ? nullptr

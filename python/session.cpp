@@ -10,6 +10,7 @@
 #include "python/checked.h"
 #include "python/compile_options.h"
 #include "python/core/errors.h"
+#include "python/core/py.h"
 #include "python/core/waiting.h"
 
 namespace nb = nanobind;
@@ -34,7 +35,7 @@ class Handle {
     int32_t code;
     {
       Wait wait("the cell");
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       code = tarsia_session_run(m_session, static_cast<const char*>(text.data()), text.size(), number,
                                 Wait::interrupted, &wait, &json);
     }
@@ -48,7 +49,7 @@ class Handle {
     char* json = nullptr;
     int32_t code;
     {
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       code = tarsia_session_complete(m_session, static_cast<const char*>(text.data()), text.size(), offset,
                                      &json);
     }

@@ -13,6 +13,8 @@
 #include <iostream>
 #include <new>
 
+#include "python/core/py.h"
+
 namespace nb = nanobind;
 
 namespace tarsia::python {
@@ -24,8 +26,9 @@ PyObject* g_read = nullptr;  // for the life of the process: code may read at an
 /// looks next.
 ssize_t read_some(void*, char* buffer, std::size_t n) {
   std::fflush(stdout);  // what asks for the input
-  const nb::gil_scoped_acquire locked;
-  PyObject* const bytes = PyObject_CallFunction(g_read, "n", Py_ssize_t(n));
+  const Locked locked;
+  PyObject* const bytes =
+      unless_python_ends([&] { return PyObject_CallFunction(g_read, "n", Py_ssize_t(n)); });
   char* data = nullptr;
   Py_ssize_t size = 0;
   if (bytes && PyBytes_AsStringAndSize(bytes, &data, &size) == 0) {

@@ -22,6 +22,7 @@
 #include "base/cuda/profiler.h"
 #include "base/demangle.h"
 #include "base/error.h"
+#include "base/figures/elapsed.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/machine/cpu.h"
@@ -191,9 +192,8 @@ class LibraryLoader {
     });
     if ((elf.has_effects || gives_objects) && needs_torch) library->pin();
     log().info("{}: loaded ({}) in {:.1f} ms: functions {}, kernels {}, ops {}", library->name(),
-               origin_name(library->origin()),
-               std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count(),
-               library->functions().size(), library->kernels().size(), library->ops().size());
+               origin_name(library->origin()), milliseconds_since(began), library->functions().size(),
+               library->kernels().size(), library->ops().size());
     return library;
   }
 

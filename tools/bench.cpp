@@ -387,9 +387,7 @@ std::string missing(const tarsia_library* library, const BenchCommand& command) 
 }  // namespace
 
 int bench(const BenchCommand& command) {
-  std::vector<std::string> files;
-  if (!is_library(command.file)) files.push_back(command.file);
-  const Sources sources(files);
+  const Sources sources = sources_for(command.file);
   int exit = k_done;
   const tarsia_library* library = open_library(command.file, command.options, sources, exit);
   if (!library) return exit;

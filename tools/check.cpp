@@ -11,6 +11,7 @@
 
 #include "tools/commands.h"
 #include "tools/library.h"
+#include "tools/opening.h"
 #include "tools/report.h"
 
 namespace tarsia::tools {
@@ -57,6 +58,8 @@ testing::OpCheck check_of(const CheckCommand& command) {
   testing::OpCheck check;
   check.gradient = command.gradient;
   check.seed = command.seed;
+  check.writes = command.writes;
+  check.constants = command.constants;
   if (!command.shapes.empty())
     for (const std::string& shape : split(command.shapes, ';')) check.inputs.push_back(input_of(shape));
   const std::vector<std::string> dtypes =
@@ -93,20 +96,6 @@ void tell_crash(int signal) {
   _exit(k_failed);
 }
 
-tarsia_library* open(const CheckCommand& command) {
-  tarsia_library* library = nullptr;
-  if (is_library(command.file)) {
-    if (tarsia_load(command.file.c_str(), &library) != 0) report_last_error(nullptr);
-    return library;
-  }
-  const Sources sources({command.file});
-  const Options options = options_for(sources, command.options, command.file);
-  const detail::CompileRequest request(options, sources.files());
-  if (tarsia_load_inline(request.files(), request.n_files(), request.options(), &library) != 0)
-    report_last_error(&sources);
-  return library;
-}
-
 }  // namespace
 
 int check(const CheckCommand& command) {
@@ -123,8 +112,10 @@ int check(const CheckCommand& command) {
   if (!watched)  // the sanitizer has handlers of its own. Tarsia's reports come before these.
     for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
       std::signal(signal, tell_crash);
-  const tarsia_library* library = open(command);
-  if (!library) return k_failed;
+  const Sources sources = sources_for(command.file);
+  int exit = k_done;
+  const tarsia_library* library = open_library(command.file, command.options, sources, exit);
+  if (!library) return exit;
   uint64_t n = 0;
   const char* const* names = tarsia_library_ops(library, &n);
   std::vector<std::string> ops = command.ops;

@@ -38,6 +38,8 @@ struct CheckCommand {
   std::vector<std::string> ops;         ///< none: all
   std::string shapes, dtypes;           ///< "3,4;4,5" and "float32;int64"
   std::vector<std::string> attributes;  ///< "NAME=VALUE"
+  std::vector<std::string> writes;      ///< names of inputs
+  std::vector<std::string> constants;   ///< names of inputs
   bool gradient = true;
   uint64_t seed = 0;
 };

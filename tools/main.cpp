@@ -200,6 +200,16 @@ int call(int argc, char** argv) {
   check_app->add_flag(
       "!--no-gradient", check_command.gradient,
       "Do not compare the gradient with finite differences: it is not meant to be the derivative");
+  check_app
+      ->add_option("--writes", check_command.writes,
+                   "An input that the ops write to without declaring it; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  check_app
+      ->add_option("--constant", check_command.constants,
+                   "An input whose gradient nobody asks for, such as the labels of a loss; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   check_app->add_option("--seed", check_command.seed, "Of the inputs and the random states");
   check_app->add_flag_callback(
       "--asan", [&] { check_command.options.options.debug = "address"; },

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/report.h"
@@ -30,14 +31,29 @@ nlohmann::json stats() {
 
 }  // namespace
 
+namespace {
+
+/// A warning with its notes, which follow it, as a text to compare.
+std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
+  std::string text;
+  do {
+    const tarsia_diagnostic& one = all[i];
+    text += nlohmann::json{one.file, one.line, one.column, one.severity, one.message}.dump();
+  } while (++i < all.size() && std::string_view(all[i].severity) == "note");
+  return text;
+}
+
+}  // namespace
+
 bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOptions& options,
-                    const Sources& sources) {
+                    const Sources& sources, std::set<std::string>* shown_before) {
   const auto asked = [&](const std::string& what) {
     return std::ranges::find(options.warnings, what) != options.warnings.end();
   };
   std::vector<tarsia_diagnostic> shown;
   bool fine = true, follow = true;
-  for (const tarsia_diagnostic& one : warnings) {
+  for (std::size_t i = 0; i < warnings.size(); ++i) {
+    const tarsia_diagnostic& one = warnings[i];
     const bool is_note = std::string_view(one.severity) == "note";
     if (!is_note) {
       const std::string flag(flag_of(one.message));
@@ -45,6 +61,7 @@ bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOp
       if (follow && std::string_view(one.severity) == "warning" &&
           (asked("error") || (!flag.empty() && asked("error=" + flag))))
         fine = false;
+      follow = follow && (!shown_before || shown_before->insert(text_of(warnings, i)).second);
     }
     if (follow) shown.push_back(one);
   }
@@ -53,14 +70,15 @@ bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOp
   return fine;
 }
 
-bool print_last_warnings(const CompileOptions& options, const Sources& sources) {
+bool print_last_warnings(const CompileOptions& options, const Sources& sources,
+                         std::set<std::string>* shown) {
   const nlohmann::json rows = stats().value("last_warnings", nlohmann::json::array());
   std::vector<tarsia_diagnostic> warnings;
   for (const auto& row : rows)
     warnings.push_back({row.at(0).get_ref<const std::string&>().c_str(), row.at(1).get<int32_t>(),
                         row.at(2).get<int32_t>(), row.at(3).get_ref<const std::string&>().c_str(),
                         row.at(4).get_ref<const std::string&>().c_str()});
-  return print_warnings(warnings, options, sources);
+  return print_warnings(warnings, options, sources, shown);
 }
 
 void print_steps() {
@@ -86,18 +104,17 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
     exit = report_last_error(&sources);
     return nullptr;
   }
-  const std::string origin = tarsia_library_origin(library);
   if (given.verbose) {
-    std::fprintf(stderr, "tarsia: %s: %s, ready in %.1f ms\n", file.c_str(), origin.c_str(), clock.ms());
+    std::fprintf(stderr, "tarsia: %s: %s, ready in %.1f ms\n", file.c_str(), tarsia_library_origin(library),
+                 clock.ms());
     print_steps();
   }
-  if (given.verbose || origin == "compiled") {
-    uint64_t n = 0;
-    const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
-    if (!print_warnings({warnings, n}, given, sources)) {
-      exit = k_failed;
-      return nullptr;
-    }
+  // The cache keeps them with the module, so that a source has the same warnings each time.
+  uint64_t n = 0;
+  const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
+  if (!print_warnings({warnings, n}, given, sources)) {
+    exit = k_failed;
+    return nullptr;
   }
   return library;
 }

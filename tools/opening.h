@@ -4,6 +4,7 @@
 #include <tarsia/c_api.h>
 
 #include <chrono>
+#include <set>
 #include <span>
 #include <string>
 
@@ -32,9 +33,11 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& opti
 
 /// Prints the warnings that the options select. Returns false if one of them counts as an error.
 bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOptions& options,
-                    const Sources& sources);
+                    const Sources& sources, std::set<std::string>* shown_before = nullptr);
 
-/// Does the same for the warnings of this thread's last compile.
-bool print_last_warnings(const CompileOptions& options, const Sources& sources);
+/// Does the same for the warnings of this thread's last compile. Those in `shown` were printed of the source
+/// before, and count without being printed again; the others come into it.
+bool print_last_warnings(const CompileOptions& options, const Sources& sources,
+                         std::set<std::string>* shown = nullptr);
 
 }  // namespace tarsia::tools

@@ -3,13 +3,16 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "tools/commands.h"
+#include "tools/opening.h"
 #include "tools/report.h"
 #include "tools/sources.h"
 
@@ -44,6 +47,7 @@ int compile_all(const std::vector<Job>& jobs, const PackCommand& command) {
   std::mutex mutex;  // of what is printed
   int exit = k_done;
   std::vector<const Source*> failed;
+  std::map<const Source*, std::set<std::string>> shown;  // warnings that were printed
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < jobs.size();) {
       const Job& job = jobs[i];
@@ -58,6 +62,8 @@ int compile_all(const std::vector<Job>& jobs, const PackCommand& command) {
         failed.push_back(job.source);
         exit = std::max<int>(exit, report_last_error(&job.source->sources));
       }
+      if (code == 0 && !print_last_warnings(command.options, job.source->sources, &shown[job.source]))
+        exit = std::max<int>(exit, k_failed);
       if (code == 0 && command.options.verbose)
         std::fprintf(stderr, "tarsia: %s%s%s: ready\n", job.source->path.c_str(),
                      job.arch.empty() ? "" : " for ", job.arch.c_str());

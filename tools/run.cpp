@@ -8,12 +8,7 @@
 
 namespace tarsia::tools {
 int run(const RunCommand& command) {
-  std::vector<std::string> files;
-  if (!is_library(command.file)) {
-    files.push_back(command.file);
-    files.insert(files.end(), command.with.begin(), command.with.end());
-  }
-  const Sources sources(files);
+  const Sources sources = sources_for(command.file, command.with);
   int exit = k_done;
   // The library is never released: the program's exit handlers run when the process ends, as in a program of
   // its own.

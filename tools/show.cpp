@@ -224,9 +224,7 @@ void print_registers(const tarsia_library* library, const ShowCommand& command) 
 }  // namespace
 
 int show(ShowCommand command) {
-  std::vector<std::string> files;
-  if (!is_library(command.file)) files.push_back(command.file);
-  const Sources sources(files);
+  const Sources sources = sources_for(command.file);
   command.options.options.ptx |= command.ptx;
   if (command.ir) command.options.options.cflags.emplace_back("-emit-llvm");
   int exit = k_done;

@@ -162,4 +162,13 @@ bool is_library(const std::string& path) {
                                                "ELF";
 }
 
+Sources sources_for(const std::string& file, const std::vector<std::string>& with) {
+  std::vector<std::string> files;
+  if (!is_library(file)) {
+    files.push_back(file);
+    files.insert(files.end(), with.begin(), with.end());
+  }
+  return Sources(files);
+}
+
 }  // namespace tarsia::tools

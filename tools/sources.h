@@ -49,4 +49,7 @@ class Sources {
 /// Whether a file is a shared library rather than a text.
 bool is_library(const std::string& path);
 
+/// The source that a command's file is, with the files beside it; without any file if it is a library.
+Sources sources_for(const std::string& file, const std::vector<std::string>& with = {});
+
 }  // namespace tarsia::tools

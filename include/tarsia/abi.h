@@ -14,7 +14,7 @@ extern "C" {
 
 /// The version of this interface. It rises when a struct below changes in a way that breaks older modules.
 /// Structs that may grow carry their size, so that a newer libtarsia reads older modules.
-#define TARSIA_ABI_VERSION 2
+#define TARSIA_ABI_VERSION 3
 
 /// Device types, those of DLPack (https://dmlc.github.io/dlpack/latest/c_api.html).
 typedef enum tarsia_device_type {
@@ -162,7 +162,10 @@ typedef struct tarsia_type {
   tarsia_dtype dtype;  /* pointer, span: element type; tensor: the same, no bits for any; int, float, complex:
                           width for the range check; list: lanes is the number of its items, 0 for any; struct:
                           lanes is its alignment, bits the number of structs, 0 for one or more */
-  const struct tarsia_type* elements; /* tuple, list */
+  /* Tuple, list. Struct: what one consists of, or null if that is not known: types of kind int, float or bool
+     in the order of their places, up to one of kind none. Of each, n_elements is the offset in bytes and
+     lanes the number in a row; pointers are unsigned integers. */
+  const struct tarsia_type* elements;
 } tarsia_type;
 
 /// A parameter of a function or kernel.

@@ -26,6 +26,15 @@ typedef struct tarsia_check_request {
   const char* const* attribute_names;
   const char* const* attribute_texts;
   uint64_t seed;
+  /* The names of inputs that the op writes to without declaring it, or their numbers, from 0. Each run gets
+     them anew, and what a run leaves in them is compared as its outputs are. `size` says whether the fields
+     are there. */
+  const char* const* writes;
+  uint32_t n_writes;
+  uint32_t n_constants;
+  /* The names or numbers of inputs whose gradient nobody asks for, as with the labels of a loss: backward
+     gets the request "null" for it. `size` says whether the field is there. */
+  const char* const* constants;
 } tarsia_check_request;
 
 /// How a check of an op ended.

@@ -21,6 +21,9 @@
 // may be an input in the same places, unless rows are needed more than once: reductions, products,
 // transpose, gather and scatter_add.
 //
+// Expressions of tensors and numbers are computed when they are assigned, in one pass and by one kernel:
+//   tarsia::math::assign(y, tarsia::math::exp(a - b) * 0.5 + c);
+//
 // Errors: ValueError for shapes that do not go together, an output that overlaps an input in other places,
 // and tensors on two devices; TypeError for other dtypes, and for tensors on a GPU in a source without CUDA;
 // IndexError for an axis or index that there is not. On a GPU, an index that there is not reads 0 and adds
@@ -31,6 +34,7 @@
 
 #include <tarsia/math/elementwise.h>
 #include <tarsia/math/gather.h>
+#include <tarsia/math/lazy.h>
 #include <tarsia/math/matrix.h>
 #include <tarsia/math/reduce.h>
 

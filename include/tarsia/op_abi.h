@@ -124,6 +124,9 @@ typedef struct tarsia_bind_info {
   /// with the last error set. Null at other times.
   int32_t (*set_attribute)(const struct tarsia_bind_info* self, const char* name, const tarsia_value* value);
   void* caller; /* libtarsia's own */
+  /* The names and flags of the inputs; null: they are not known yet. `size` says whether this field is there.
+   */
+  const struct tarsia_port* ports;
 } tarsia_bind_info;
 
 /// The arguments of an implementation, valid for one call.
@@ -157,6 +160,23 @@ typedef struct tarsia_inplace {
   uint32_t output;
 } tarsia_inplace;
 
+/// The order in which an implementation takes the axes of a tensor in memory, without gaps. Its shape keeps
+/// the order of the op's axes, and strides tell where elements lie.
+typedef struct tarsia_layout {
+  const char* name;    /* an input or output; of a backward also "d" and the name of one, for its gradient */
+  const uint8_t* axes; /* each axis once, from the outermost in memory to the innermost */
+  uint32_t n_axes;     /* a tensor with another number of dimensions is row-major */
+  uint32_t reserved;
+} tarsia_layout;
+
+/// Flags of tarsia_implementation.takes_any.
+enum {
+  /// It does the same to each element wherever it lies, so it takes tensors of one shape in any layout that
+  /// they have in common. It sees them as row-major.
+  TARSIA_TAKES_ANY_LAYOUT = 1,
+  TARSIA_TAKES_ANY_STRIDES = 2 /* it reads inputs by their strides, whatever these are */
+};
+
 /// An implementation of an op. In backward, it takes the output gradients, the inputs and the outputs, in
 /// this order, and writes the input gradients. An output shares memory with an input only by a pair of the
 /// op (in forward) or of the implementation.
@@ -182,6 +202,9 @@ typedef struct tarsia_implementation {
   /// bound. Null: it is not known.
   int64_t (*workspace)(void* user, const tarsia_bind_info* info);
   void* workspace_user;
+  const tarsia_layout* layouts; /* of tensors that it takes otherwise than row-major */
+  uint32_t n_layouts;
+  uint32_t takes_any; /* TARSIA_TAKES_ANY_… */
 } tarsia_implementation;
 
 /// Flags of tarsia_op.
@@ -214,6 +237,7 @@ typedef struct tarsia_op {
   const tarsia_inplace* inplace; /* of the forward of every implementation */
   void* user;                    /* first argument of the functions below */
   /// Sets the numbers of inputs and outputs if they depend on attributes. Null: they are those of the ports.
+  /// `info` has the inputs that the caller passes, and none if there is no call.
   int32_t (*arity)(void* user, const tarsia_bind_info* info, uint32_t* n_inputs, uint32_t* n_outputs);
   /// Makes the author's own struct of the attributes, into which attributes with `set` are stored. Null:
   /// there is none.
@@ -241,6 +265,14 @@ typedef struct tarsia_op {
   /// Sets how many of the outputs callers get if that depends on attributes: the first ones, the others are
   /// hidden. Null: the ports say it. `size` says whether this field is there.
   int32_t (*visible)(void* user, const tarsia_bind_info* info, uint32_t* n_visible);
+  /// Amends the names and flags of the inputs if those depend on attributes. `inputs` has as many as `arity`
+  /// tells. At first they are the ports, and beyond those have the name "". Names live as long as the op.
+  /// Null: the ports say it. `size` says whether this field is there.
+  int32_t (*name_inputs)(void* user, const tarsia_bind_info* info, tarsia_port* inputs, uint32_t n);
+  /// The C++ types that create_params and create_state make, as std::type_info names them. Who asks for
+  /// another type gets an error. Null: they are not told. `size` says whether these fields are there.
+  const char* params_type;
+  const char* state_type;
 } tarsia_op;
 
 /// How one is chosen of several implementations that apply.

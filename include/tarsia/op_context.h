@@ -7,6 +7,8 @@
 #include <tarsia/op_abi.h>
 #include <tarsia/tensor.h>
 
+#include <typeinfo>
+
 namespace tarsia {
 
 /// A write request: what the caller wants to happen to an output. `null`: leave it alone. `write`: overwrite
@@ -14,17 +16,18 @@ namespace tarsia {
 enum class Request { null = 0, write = 1, inplace = 2, add = 3 };
 
 /// The shape, dtype and storage type of an input or output. Each may be unknown. A Meta refers to the op's
-/// own data: assigning to it changes those, and it must not outlive the call that gave it.
+/// own data: assigning to it changes those, and it must not outlive the call that gave it. Outside of
+/// inference it is read-only: functions that change it throw ValueError.
 class Meta {
  public:
   /// Refers to a tarsia_meta.
-  explicit Meta(tarsia_meta* meta_) : m_meta(meta_) {}
+  explicit Meta(tarsia_meta* meta_, bool read_only_ = false) : m_meta(meta_), m_read_only(read_only_) {}
   Meta(const Meta&) = default;
   /// Takes over what is known in the other; keeps the rest.
   Meta& operator=(const Meta& o_) {
     if (o_.has_shape()) set_shape(o_.shape());
     if (o_.has_dtype()) set_dtype(o_.dtype());
-    if (o_.m_meta->storage != TARSIA_ANY_STORAGE) m_meta->storage = o_.m_meta->storage;
+    if (o_.m_meta->storage != TARSIA_ANY_STORAGE) writable()->storage = o_.m_meta->storage;
     return *this;
   }
 
@@ -48,19 +51,34 @@ class Meta {
   /// Sets the shape; -1 stands for an unknown extent. Throws ValueError for more than 32 dimensions.
   TARSIA_DETAIL_SUPPORT void set_shape(const Dims& shape_) const {
     if (shape_.size() > TARSIA_MAX_NDIM) throw ValueError("tensors have at most 32 dimensions");
-    m_meta->ndim = shape_.size();
+    writable()->ndim = shape_.size();
     for (int i_ = 0; i_ < shape_.size(); ++i_) m_meta->shape[i_] = shape_[i_];
   }
+  /// Sets the extent of dimension i, counted from the end if negative; -1 stands for an unknown one. Throws
+  /// IndexError if there is no such dimension, as for all of an unknown shape.
+  TARSIA_DETAIL_SUPPORT void set_size(int i_, int64_t extent_) const {
+    tarsia_meta* const changed_ = writable();
+    size(i_);  // throws
+    changed_->shape[i_ < 0 ? i_ + changed_->ndim : i_] = extent_;
+  }
   /// Sets the dtype.
-  void set_dtype(DType d_) const { m_meta->dtype = d_; }
+  void set_dtype(DType d_) const { writable()->dtype = d_; }
   /// Sets the storage type.
-  void set_storage(tarsia_storage_type s_) const { m_meta->storage = uint8_t(s_); }
+  void set_storage(tarsia_storage_type s_) const { writable()->storage = uint8_t(s_); }
 
   /// The struct that this refers to.
   tarsia_meta* get() const { return m_meta; }
 
  private:
+  tarsia_meta* writable() const {
+    if (m_read_only) read_only();
+    return m_meta;
+  }
+  [[noreturn]] TARSIA_DETAIL_SUPPORT static void read_only() {
+    throw ValueError("only the op's inference, .infer(…), may set shapes, dtypes and storage types");
+  }
   tarsia_meta* m_meta;
+  bool m_read_only;
 };
 
 /// Writes a shape, as in "(2, 3)", with a ? for each unknown extent.
@@ -91,10 +109,10 @@ TARSIA_DETAIL_SUPPORT void unify_shape(Meta a_, Meta b_) {
   }
   bool same_ = a_.ndim() == b_.ndim();
   for (int i_ = 0; same_ && i_ < a_.ndim(); ++i_) {
-    int64_t &x_ = a_.get()->shape[i_], &y_ = b_.get()->shape[i_];
-    if (x_ < 0) x_ = y_;
-    if (y_ < 0) y_ = x_;
-    same_ = x_ == y_;
+    const int64_t x_ = a_.size(i_), y_ = b_.size(i_);
+    if (x_ < 0 && y_ >= 0) a_.set_size(i_, y_);
+    if (y_ < 0 && x_ >= 0) b_.set_size(i_, x_);
+    same_ = x_ < 0 || y_ < 0 || x_ == y_;
   }
   if (same_) return;
   Message text_("shapes ");
@@ -131,12 +149,52 @@ inline uint32_t checked(int i_, uint32_t n_, const char* what_) {
   if (static_cast<uint32_t>(i_) >= n_) no_such(i_, n_, what_);
   return static_cast<uint32_t>(i_);
 }
-constexpr const char* k_no_params = "params: declare .attribute(\"name\", &P::name), or .params<P>()";
-constexpr const char* k_no_state = "state: declare .state(f), whose f gives a new S";
-[[noreturn]] TARSIA_DETAIL_SUPPORT void none_made(const tarsia_bind_info* info_, const char* what_) {
-  Message text_("the op (");
-  throw ValueError(text_ << (info_->declared && info_->declared->location ? info_->declared->location : "")
-                         << ") has no " << what_);
+/// The type's name in tarsia_op; null without run-time type information.
+template <class T_>
+const char* type_name_of() {
+#ifdef __GXX_RTTI
+  return typeid(T_).name();
+#else
+  return nullptr;
+#endif
+}
+inline bool are_other_types(const char* declared_, const char* asked_) {
+  return declared_ && asked_ && declared_ != asked_ && __builtin_strcmp(declared_, asked_) != 0;
+}
+/// <cxxabi.h> declares it, which an op need not read.
+extern "C" __attribute__((visibility("default"))) char* __cxa_demangle(const char*, char*, size_t*, int*);
+/// A type's name for people.
+class TypeText {
+ public:
+  explicit TypeText(const char* name_)
+      : m_name(name_), m_text(__cxa_demangle(name_, nullptr, nullptr, nullptr)) {}
+  TypeText(const TypeText&) = delete;
+  TypeText& operator=(const TypeText&) = delete;
+  ~TypeText() { __builtin_free(m_text); }
+  const char* get() const { return m_text ? m_text : m_name; }
+
+ private:
+  const char* m_name;
+  char* m_text;
+};
+/// Throws ValueError if the op has no object of this kind, TypeError if it is of another type than is asked
+/// for; ops of old libraries do not tell theirs.
+TARSIA_DETAIL_SUPPORT void check_object(const tarsia_bind_info* info_, const void* object_, bool is_state_,
+                                        const char* asked_) {
+  const tarsia_op* op_ = info_->declared;
+  const char* const where_ = op_ && op_->location ? op_->location : "";
+  if (!object_)
+    throw ValueError(Message("the op (")
+                     << where_ << ") has no "
+                     << (is_state_ ? "state: declare .state(f), whose f gives a new S"
+                                   : "params: declare .attribute(\"name\", &P::name), or .params<P>()"));
+  if (!op_ || op_->size < __builtin_offsetof(tarsia_op, state_type) + sizeof op_->state_type) return;
+  const char* const declared_ = is_state_ ? op_->state_type : op_->params_type;
+  if (!are_other_types(declared_, asked_)) return;
+  const TypeText is_(declared_), other_(asked_);
+  throw TypeError(Message("op '") << info_->op << "' (" << where_ << ") has "
+                                  << (is_state_ ? "a state" : "params") << " of type " << is_.get()
+                                  << ", which is asked for as " << other_.get());
 }
 }  // namespace detail
 
@@ -144,8 +202,9 @@ constexpr const char* k_no_state = "state: declare .state(f), whose f gives a ne
 /// during the call that gets it.
 class BindInfo {
  public:
-  /// Refers to a tarsia_bind_info.
-  explicit BindInfo(const tarsia_bind_info* info_) : m_info(info_) {}
+  /// Refers to a tarsia_bind_info. With `read_only`, its metas cannot be set.
+  explicit BindInfo(const tarsia_bind_info* info_, bool read_only_ = false)
+      : m_info(info_), m_read_only(read_only_) {}
 
   /// The op's name.
   const char* op() const { return m_info->op; }
@@ -154,10 +213,12 @@ class BindInfo {
   /// The number of outputs, hidden ones included.
   int n_outputs() const { return int(m_info->n_outputs); }
   /// Input i, counted from 0. Throws IndexError if there is none.
-  Meta input(int i_) const { return Meta(m_info->inputs + detail::checked(i_, m_info->n_inputs, "input")); }
+  Meta input(int i_) const {
+    return Meta(m_info->inputs + detail::checked(i_, m_info->n_inputs, "input"), m_read_only);
+  }
   /// Output i, counted from 0. Throws IndexError if there is none.
   Meta output(int i_) const {
-    return Meta(m_info->outputs + detail::checked(i_, m_info->n_outputs, "output"));
+    return Meta(m_info->outputs + detail::checked(i_, m_info->n_outputs, "output"), m_read_only);
   }
   /// The input of a declared name. Throws ValueError if there is none.
   Meta input(const char* name_) const { return input(input_index(name_)); }
@@ -188,10 +249,10 @@ class BindInfo {
   T_ attribute(const char* name_) const {
     return detail::attribute_type<T_>::get(find_as(m_info, name_, detail::attribute_type<T_>::describe()));
   }
-  /// The op's struct of parameters. Throws ValueError if the op declares none.
+  /// The op's struct of parameters. Throws ValueError if the op declares none, TypeError if it is no P.
   template <class P_>
   const P_& params() const {
-    if (!m_info->params) detail::none_made(m_info, detail::k_no_params);
+    detail::check_object(m_info, m_info->params, false, detail::type_name_of<P_>());
     return *static_cast<const P_*>(m_info->params);
   }
 
@@ -276,6 +337,7 @@ class BindInfo {
     return true;
   }
   const tarsia_bind_info* m_info;
+  bool m_read_only;
 };
 
 /// A sparse input or output: the stored values and their positions. Valid until the op returns.
@@ -435,22 +497,23 @@ class Context {
   }
 
   /// The bound op: its metas, attributes and device.
-  BindInfo info() const { return BindInfo(m_context->info); }
+  BindInfo info() const { return BindInfo(m_context->info, true); }
   /// The value of an attribute. Throws as BindInfo::attribute.
   template <class T_>
   T_ attribute(const char* name_) const {
     return info().attribute<T_>(name_);
   }
-  /// The op's struct of parameters. Throws ValueError if the op declares none. P must be the declared type.
+  /// The op's struct of parameters. Throws ValueError if the op declares none, TypeError if it is no P.
   template <class P_>
   const P_& params() const {
-    return *static_cast<const P_*>(made(m_context->info->params, detail::k_no_params));
+    return info().template params<P_>();
   }
   /// The state that the op's state function made for this bound op. Throws ValueError if the op declares
-  /// none. S must be the declared type.
+  /// none, TypeError if the function does not return an S*.
   template <class S_>
   S_& state() const {
-    return *static_cast<S_*>(made(m_context->state, detail::k_no_state));
+    detail::check_object(m_context->info, m_context->state, true, detail::type_name_of<S_>());
+    return *static_cast<S_*>(m_context->state);
   }
 
   /// The struct that this refers to.
@@ -466,10 +529,6 @@ class Context {
   uint32_t forward_output_at(int i_) const {
     return m_context->info->n_outputs + m_context->info->n_inputs +
            in_backward(i_, m_context->info->n_outputs, "forward output");
-  }
-  void* made(void* object_, const char* what_) const {
-    if (!object_) detail::none_made(m_context->info, what_);
-    return object_;
   }
   /// Backward takes output gradients, inputs and outputs, and writes input gradients.
   TARSIA_DETAIL_SUPPORT static const tarsia_meta* input_meta(const tarsia_op_context* c_, int i_) {

@@ -120,7 +120,7 @@ class OpDefinition : private detail::OpParts {
   template <class P_, class M_>
   OpDefinition& attribute(const char* name_, M_ P_::* member_) {
     if (!member_) {
-      fault(Message("has attribute '") << name_ << "' with a null member: pass one, as &Params::name");
+      null_member(name_);
       add_attribute(name_, detail::attribute_type<M_>::describe(), nullptr, nullptr);
       return *this;
     }
@@ -131,7 +131,9 @@ class OpDefinition : private detail::OpParts {
     m_attributes.last().set = &detail::set_member<M_>;
     m_attributes.last().offset = static_cast<uint64_t>(reinterpret_cast<const char*>(&(defaults_.*member_)) -
                                                        reinterpret_cast<const char*>(&defaults_));
-    return m_op.create_params ? *this : params<P_>();
+    if (!m_op.create_params) return params<P_>();
+    check_struct(name_, detail::type_name_of<P_>());
+    return *this;
   }
   /// Sets the op's struct of parameters, if the first attribute with a member does not name it. Each bound op
   /// has its own, which Context::params returns.
@@ -146,6 +148,7 @@ class OpDefinition : private detail::OpParts {
       }
     };
     m_op.destroy_params = [](void*, void* params_) { delete static_cast<P_*>(params_); };
+    m_op.params_type = detail::type_name_of<P_>();
     return *this;
   }
   /// Declares that callers must give the last attribute.
@@ -242,7 +245,7 @@ class OpDefinition : private detail::OpParts {
     m_op.arity = [](void* self_, const tarsia_bind_info* c_, uint32_t* in_, uint32_t* out_) -> int32_t {
       try {
         int a_ = int(*in_), b_ = int(*out_);
-        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_arity))(BindInfo(c_), &a_, &b_);
+        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_arity))(BindInfo(c_, true), &a_, &b_);
         if (a_ < 0 || b_ < 0) throw ValueError("there cannot be fewer than no inputs or outputs");
         *in_ = uint32_t(a_), *out_ = uint32_t(b_);
         return 0;
@@ -263,15 +266,15 @@ class OpDefinition : private detail::OpParts {
     m_state = detail::keep(m_kept, new F_(f_));
     m_op.create_state = [](void* self_, const tarsia_bind_info* c_, void** state_) -> int32_t {
       try {
-        *state_ = (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_state))(BindInfo(c_));
+        *state_ = (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_state))(BindInfo(c_, true));
         return 0;
       } catch (...) {
         return detail::host()->capture_exception();
       }
     };
-    m_op.destroy_state = [](void*, void* state_) {
-      delete static_cast<decltype(f_(*static_cast<const BindInfo*>(nullptr)))>(state_);
-    };
+    using Pointer = decltype(f_(*static_cast<const BindInfo*>(nullptr)));
+    m_op.destroy_state = [](void*, void* state_) { delete static_cast<Pointer>(state_); };
+    m_op.state_type = detail::type_name_of<decltype(**static_cast<Pointer*>(nullptr))>();
     return *this;
   }
 
@@ -298,7 +301,7 @@ class OpDefinition : private detail::OpParts {
     m_implementations.last().applies_user = detail::keep(m_kept, new F_(f_));
     m_implementations.last().applies = [](void* user_, const tarsia_bind_info* info_) -> int32_t {
       try {
-        return (*static_cast<F_*>(user_))(BindInfo(info_)) ? 1 : 0;
+        return (*static_cast<F_*>(user_))(BindInfo(info_, true)) ? 1 : 0;
       } catch (...) {
         return detail::host()->capture_exception(), -1;
       }
@@ -340,6 +343,31 @@ class OpDefinition : private detail::OpParts {
     add_pair("backward_inplace", TARSIA_BACKWARD, input_, output_);
     return *this;
   }
+  /// Lets the last implementation take a tensor in another layout than row-major: `axes_` lists its axes from
+  /// the outermost in memory to the innermost, as {0, 2, 3, 1} for images of axes (batch, channel, row,
+  /// column) whose channels lie together. `name_` is an input or output; of a backward also "d" and the name
+  /// of one, for its gradient. The implementation sees the op's axes in their order, with strides:
+  /// Tensor::at and Tensor::strided_data follow them. Tensors with another number of dimensions stay
+  /// row-major. A caller's row-major tensors are copied; graphs keep values in the layout from one node to
+  /// the next.
+  TARSIA_DETAIL_SUPPORT OpDefinition& layout(const char* name_, std::initializer_list<int> axes_) {
+    add_layout(name_, axes_.begin(), static_cast<uint32_t>(axes_.size()));
+    return *this;
+  }
+  /// Declares that the last implementation does the same to each element wherever it lies, as elementwise
+  /// arithmetic. A graph then gives it tensors of one shape in the layout that they have, as if they were
+  /// row-major.
+  TARSIA_DETAIL_SUPPORT OpDefinition& any_layout() {
+    if (follows_implementation("any_layout")) m_implementations.last().takes_any |= TARSIA_TAKES_ANY_LAYOUT;
+    return *this;
+  }
+  /// Declares that the last implementation reads its inputs by their strides, whatever these are:
+  /// Tensor::at and Tensor::strided_data follow them. Callers may then pass tensors that are not contiguous;
+  /// they are not copied. Outputs are contiguous, and so are inputs that the op changes.
+  TARSIA_DETAIL_SUPPORT OpDefinition& any_strides() {
+    if (follows_implementation("any_strides")) m_implementations.last().takes_any |= TARSIA_TAKES_ANY_STRIDES;
+    return *this;
+  }
   /// Tells how many bytes of scratch the last implementation takes at most: `int64_t f(const BindInfo&)`.
   template <class F_>
   OpDefinition& workspace(F_ f_) {
@@ -350,7 +378,7 @@ class OpDefinition : private detail::OpParts {
     m_implementations.last().workspace_user = detail::keep(m_kept, new F_(f_));
     m_implementations.last().workspace = [](void* user_, const tarsia_bind_info* info_) -> int64_t {
       try {
-        const int64_t bytes_ = static_cast<int64_t>((*static_cast<F_*>(user_))(BindInfo(info_)));
+        const int64_t bytes_ = static_cast<int64_t>((*static_cast<F_*>(user_))(BindInfo(info_, true)));
         if (bytes_ < 0) throw ValueError("there cannot be fewer than no bytes of scratch");
         return bytes_;
       } catch (...) {
@@ -386,7 +414,7 @@ class OpDefinition : private detail::OpParts {
     m_needs = detail::keep(m_kept, new F_(f_));
     m_op.needs = [](void* self_, const tarsia_bind_info* info_, uint8_t* needs_) -> int32_t {
       try {
-        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_needs))(BindInfo(info_), needs_);
+        (*static_cast<F_*>(static_cast<OpParts*>(self_)->m_needs))(BindInfo(info_, true), needs_);
         return 0;
       } catch (...) {
         return detail::host()->capture_exception();
@@ -403,6 +431,17 @@ class OpDefinition : private detail::OpParts {
   }
 
  private:
+  TARSIA_DETAIL_SUPPORT void null_member(const char* name_) {
+    fault(Message("has attribute '") << name_ << "' with a null member: pass one, as &Params::name");
+  }
+  /// Notes the mistake if the op's struct of parameters is of another type.
+  TARSIA_DETAIL_SUPPORT void check_struct(const char* name_, const char* type_) {
+    if (!detail::are_other_types(m_op.params_type, type_)) return;
+    const detail::TypeText is_(m_op.params_type), other_(type_);
+    fault(Message("has attribute '") << name_ << "' in " << other_.get()
+                                     << ", and its struct of parameters is " << is_.get()
+                                     << ": one struct holds all");
+  }
   /// The definitions of this library.
   struct All {
     detail::PlainList<OpDefinition*> definitions;

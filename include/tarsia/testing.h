@@ -26,6 +26,8 @@ struct OpCheck {
   bool gradient = true;       ///< false if the gradient is not the derivative, as a straight-through one
   uint64_t seed = 0;          ///< of the inputs and the random states
   bool exact_memory = false;  ///< TARSIA_CHECK_EXACT_MEMORY: for AddressSanitizer
+  std::vector<std::string> writes = {};     ///< names of inputs that the op writes to without declaring it
+  std::vector<std::string> constants = {};  ///< names of inputs whose gradient nobody asks for, as of labels
 };
 
 /// The results of a test.
@@ -89,6 +91,14 @@ inline OpReport check_op(const std::string& name, const OpCheck& check = {}) {
   request.flags = (check.gradient ? 0u : uint32_t{TARSIA_CHECK_NO_GRADIENT}) |
                   (check.exact_memory ? uint32_t{TARSIA_CHECK_EXACT_MEMORY} : 0u);
   request.seed = check.seed;
+  std::vector<const char*> writes;
+  for (const std::string& input : check.writes) writes.push_back(input.c_str());
+  request.writes = writes.data();
+  request.n_writes = static_cast<uint32_t>(writes.size());
+  std::vector<const char*> constants;
+  for (const std::string& input : check.constants) constants.push_back(input.c_str());
+  request.constants = constants.data();
+  request.n_constants = static_cast<uint32_t>(constants.size());
   tarsia_op_handle* op = nullptr;
   detail::check(tarsia_op_load(name.c_str(), &op));
   tarsia_check_result* results = nullptr;

@@ -123,7 +123,7 @@ int32_t Call::interrupted(void* user) {
   if (PyErr_CheckSignals() == 0) return 0;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
+  run_python<PyErr_NormalizeException>(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
   Py_XDECREF(type);
   Py_XDECREF(trace);

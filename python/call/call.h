@@ -74,18 +74,4 @@ class Call {
 /// Raises the exception of a handler of signals that ended a call, or that came when the call's code went on.
 PyObject* raise_interruption_of_call();
 
-/// Releases the GIL while it lives, if asked to.
-class Unlocked {
- public:
-  explicit Unlocked(bool release) : m_thread(release ? PyEval_SaveThread() : nullptr) {}
-  ~Unlocked() {
-    if (m_thread) PyEval_RestoreThread(m_thread);
-  }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  PyThreadState* m_thread;
-};
-
 }  // namespace tarsia::python

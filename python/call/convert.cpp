@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "python/call/record_format.h"
 #include "python/tensor/stream.h"
 #include "python/tensor/torch_tensor.h"
 
@@ -34,9 +35,9 @@ Why read_parts(Frame& frame, const arguments::Param& param, PyObject* object, ch
   part.kind = part.dtype.code == TARSIA_FLOAT ? TARSIA_KIND_FLOAT : TARSIA_KIND_INT;
   const uint32_t n = part.dtype.lanes, bytes = part.dtype.bits / 8;
   part.dtype.lanes = 1;
-  if (static_cast<uint32_t>(PySequence_Size(object)) != n) return Why::size;
+  if (static_cast<uint32_t>(run_python<PySequence_Size>(object)) != n) return Why::size;
   for (uint32_t i = 0; i < n; ++i) {
-    const Ref item(PySequence_GetItem(object, i));
+    const Ref item(run_python<PySequence_GetItem>(object, i));
     tarsia_value value;
     const Why why = item ? convert(frame, param, part, Fit::any, item.get(), value) : Why::failed;
     if (why != Why::fits) return why == Why::failed ? why : Why::type;
@@ -49,7 +50,8 @@ Why read_parts(Frame& frame, const arguments::Param& param, PyObject* object, ch
 }
 
 Why read_complex_struct(const arguments::Param& param, PyObject* object, char* to) {
-  const double parts[2] = {PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)};
+  const double parts[2] = {run_python<PyComplex_RealAsDouble>(object),
+                           run_python<PyComplex_ImagAsDouble>(object)};
   if (PyErr_Occurred()) return Why::failed;
   const float narrow[2] = {static_cast<float>(parts[0]), static_cast<float>(parts[1])};
   if (param.bytes == sizeof narrow)
@@ -74,7 +76,7 @@ PyObject* items_of(Frame& frame, const tarsia_type& element, PyObject* object) {
       return nullptr;
     if (!PySequence_Check(object)) return nullptr;
   }
-  PyObject* items = PySequence_Tuple(object);
+  PyObject* items = run_python<PySequence_Tuple>(object);
   if (items) frame.keep(items);
   PyErr_Clear();
   return items;
@@ -101,26 +103,26 @@ Numeric PythonFace::numeric(PyObject* object) const {
 Why PythonFace::read_integer(const tarsia_type&, PyObject* object, Integer& number) const {
   Ref made;
   if (is_numpy_bool(object)) {
-    number = {Integer::in_int64, PyObject_IsTrue(object)};
+    number = {Integer::in_int64, run_python<PyObject_IsTrue>(object)};
     return Why::fits;
   }
   if (!PyLong_Check(object)) {
-    made = Ref(PyNumber_Index(object));
+    made = Ref(run_python<PyNumber_Index>(object));
     if (!made) return Why::failed;
     object = made.get();
   }
   int overflow = 0;
-  number = {Integer::in_int64, PyLong_AsLongLongAndOverflow(object, &overflow)};
+  number = {Integer::in_int64, run_python<PyLong_AsLongLongAndOverflow>(object, &overflow)};
   if (overflow < 0) number.size = Integer::below;
   if (overflow <= 0) return Why::fits;
-  const unsigned long long large = PyLong_AsUnsignedLongLong(object);
+  const unsigned long long large = run_python<PyLong_AsUnsignedLongLong>(object);
   number = {PyErr_Occurred() ? Integer::above : Integer::in_uint64, static_cast<int64_t>(large)};
   PyErr_Clear();
   return Why::fits;
 }
 
 Why PythonFace::read_float(PyObject* object, double& number) const {
-  number = PyFloat_AsDouble(object);
+  number = run_python<PyFloat_AsDouble>(object);
   if (number != -1.0 || !PyErr_Occurred()) return Why::fits;
   if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return Why::failed;
   PyErr_Clear();
@@ -134,13 +136,13 @@ Why PythonFace::read_complex(PyObject* object, double (&parts)[2]) const {
     if (is_tensor(object)) return Why::type;
     made = attribute_or_null(object, "__complex__");
     if (!made) return Why::type;
-    made = Ref(PyObject_CallNoArgs(made.get()));
+    made = Ref(call_objects(made.get()));
     if (!made) return Why::failed;
     if (!PyComplex_Check(made.get())) return Why::type;
     object = made.get();
   }
-  parts[0] = PyComplex_RealAsDouble(object);
-  parts[1] = PyComplex_ImagAsDouble(object);
+  parts[0] = run_python<PyComplex_RealAsDouble>(object);
+  parts[1] = run_python<PyComplex_ImagAsDouble>(object);
   return Why::fits;
 }
 
@@ -201,7 +203,7 @@ Why PythonFace::read_struct(const arguments::Param& param, PyObject* object, tar
     return read_complex_struct(param, object, bytes);
   if (PyUnicode_Check(object) || !PyObject_CheckBuffer(object)) return Why::type;
   Py_buffer buffer;
-  if (PyObject_GetBuffer(object, &buffer, PyBUF_FULL_RO) != 0) {
+  if (run_python<PyObject_GetBuffer>(object, &buffer, PyBUF_FULL_RO) != 0) {
     PyErr_Clear();
     return Why::type;
   }
@@ -210,7 +212,7 @@ Why PythonFace::read_struct(const arguments::Param& param, PyObject* object, tar
     why = Why::size;
   else if (PyBuffer_ToContiguous(bytes, &buffer, buffer.len, 'C') != 0)
     why = Why::failed;
-  PyBuffer_Release(&buffer);
+  run_python<PyBuffer_Release>(&buffer);
   return why;
 }
 
@@ -220,11 +222,11 @@ Why PythonFace::read_bytes(const tarsia_type& type, PyObject* object, tarsia_val
   const bool writes = !(type.flags & TARSIA_TYPE_CONST);
   if (PyUnicode_Check(object) || !PyObject_CheckBuffer(object)) return Why::type;
   auto* buffer = m_frame.room_for<Py_buffer>(1);
-  if (PyObject_GetBuffer(object, buffer, PyBUF_FULL_RO) != 0) {
+  if (run_python<PyObject_GetBuffer>(object, buffer, PyBUF_FULL_RO) != 0) {
     PyErr_Clear();
     return Why::type;
   }
-  m_frame.on_end([](void* held) { PyBuffer_Release(static_cast<Py_buffer*>(held)); }, buffer);
+  m_frame.on_end([](void* held) { run_python<PyBuffer_Release>(static_cast<Py_buffer*>(held)); }, buffer);
   if (buffer->len > UINT32_MAX) return Why::size;
   value.p = buffer->buf;
   value.size = static_cast<uint32_t>(buffer->len);
@@ -232,6 +234,8 @@ Why PythonFace::read_bytes(const tarsia_type& type, PyObject* object, tarsia_val
   // Elements of another size are another struct, or numbers: a row of bytes says nothing.
   const auto item = static_cast<uint32_t>(buffer->itemsize);
   if (item != 1 && item != type.n_elements) return Why::size;
+  if (item != 1 && type.elements && !fits_fields(buffer->format, type.n_elements, type.elements))
+    return Why::fields;
   if (writes && buffer->readonly) return Why::read_only;
   if (PyBuffer_IsContiguous(buffer, 'C')) return Why::fits;
   if (writes) return Why::layout;
@@ -243,7 +247,7 @@ Why PythonFace::read_c_void_p(PyObject* object, tarsia_value& value, Why why) {
   if (why == Why::failed || type_name(Py_TYPE(object)) != "ctypes.c_void_p") return why;
   if (why == Why::unreadable) PyErr_Clear();
   const Ref number = attribute_or_null(object, "value");
-  value.p = number && number.get() != Py_None ? PyLong_AsVoidPtr(number.get()) : nullptr;
+  value.p = number && number.get() != Py_None ? run_python<PyLong_AsVoidPtr>(number.get()) : nullptr;
   value.kind = TARSIA_KIND_POINTER;
   value.size = 0;
   return PyErr_Occurred() ? Why::failed : Why::fits;

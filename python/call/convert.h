@@ -77,7 +77,7 @@ inline Why convert(Frame& frame, const arguments::Param& param, const tarsia_typ
   } else if (type.kind == TARSIA_KIND_INT) {
     if (PyLong_CheckExact(object)) [[likely]] {
       int overflow = 0;
-      const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+      const long long number = run_python<PyLong_AsLongLongAndOverflow>(object, &overflow);
       if (!overflow) [[likely]] {
         arguments::set_int(value, number);
         return arguments::integer_fits(type.dtype, int64_t{number}) ? Why::fits : Why::range;
@@ -85,7 +85,7 @@ inline Why convert(Frame& frame, const arguments::Param& param, const tarsia_typ
     }
   } else if (type.kind == TARSIA_KIND_FLOAT) {
     if (PyFloat_CheckExact(object)) [[likely]] {
-      arguments::set_float(value, PyFloat_AsDouble(object));
+      arguments::set_float(value, run_python<PyFloat_AsDouble>(object));
       return arguments::float_fits(type.dtype, value.f) ? Why::fits : Why::range;
     }
   }

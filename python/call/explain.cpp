@@ -2,6 +2,7 @@
 // do, and say what to pass instead. Nothing here runs in a call that succeeds.
 #include "python/call/explain.h"
 
+#include "python/call/record_format.h"
 #include "python/core/errors.h"
 
 namespace tarsia::python {
@@ -87,6 +88,18 @@ class PythonWords final : public arguments::FaceWords {
   PyObject* m_object;
 };
 
+/// What the records of a buffer consist of.
+static std::string fields_of(PyObject* object) {
+  Py_buffer buffer;
+  if (run_python<PyObject_GetBuffer>(object, &buffer, PyBUF_FULL_RO) != 0) {
+    PyErr_Clear();
+    return {};
+  }
+  const std::string text = fields_text(buffer.format, static_cast<std::uint32_t>(buffer.itemsize));
+  run_python<PyBuffer_Release>(&buffer);
+  return text.empty() ? text : " with " + text;
+}
+
 std::string PythonWords::remedy(const Misfit& misfit) const {
   switch (misfit.why) {
     case Why::integer:
@@ -95,6 +108,8 @@ std::string PythonWords::remedy(const Misfit& misfit) const {
       return "; pass float(" + m_name + ") if the nearest number will do";
     case Why::size:
       return "; a NumPy dtype has its layout with align=True, a ctypes.Structure has it by itself";
+    case Why::fields:
+      return fields_of(m_object);
     case Why::type:
       return remedy_for_type(misfit);
     default:
@@ -211,7 +226,7 @@ std::string explain_unreadable(PyObject* object, const std::string& name, Ref& c
     return answer.get() == Py_True;
   };
   const Ref layout = attribute_or_null(object, "layout");
-  const Ref text(layout ? PyObject_Str(layout.get()) : nullptr);
+  const Ref text(layout ? run_python<PyObject_Str>(layout.get()) : nullptr);
   if (!text) PyErr_Clear();
   const std::string layout_name = text ? text_of(text.get()) : "";
   if (is("is_nested"))

@@ -164,20 +164,21 @@ PyMemberDef g_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Overloaded, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
-                         {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
-                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                         {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
-                         {Py_tp_hash, reinterpret_cast<void*>(hash)},
-                         {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
-                         {Py_tp_methods, g_methods},
-                         {Py_tp_getset, g_properties},
-                         {Py_tp_members, g_members},
-                         {0, nullptr}};
+PyType_Slot g_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
+    {Py_tp_new, reinterpret_cast<void*>(refuse_new<"a function of a library, lib.NAME, is one">)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash)},
+    {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+    {Py_tp_methods, g_methods},
+    {Py_tp_getset, g_properties},
+    {Py_tp_members, g_members},
+    {0, nullptr}};
 
 PyType_Spec g_spec = {"tarsia.Function", sizeof(Overloaded), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
-                      g_slots};
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, g_slots};
 
 }  // namespace
 

@@ -233,7 +233,7 @@ PyObject* read_images(PyObject* object, PyObject*) {
 /// (registers, shared, local, const, max_threads, ptx_version, binary_version).
 PyObject* read_attributes(PyObject* object, PyObject* device) {
   const tarsia_kernel* kernel = only(object, "attributes");
-  const long number = PyLong_AsLong(device);
+  const long number = run_python<PyLong_AsLong>(device);
   if (!kernel || PyErr_Occurred()) return nullptr;
   tarsia_kernel_attributes a{};
   a.size = sizeof a;
@@ -297,17 +297,17 @@ PyObject* get_file(PyObject* object, void*) {
 
 /// tarsia._kernels.NAME(kernel).
 PyObject* ask_package(PyObject* object, void* name) {
-  const Ref module(PyImport_ImportModule("tarsia._kernels"));
-  return module ? PyObject_CallMethod(module.get(), static_cast<const char*>(name), "O", object) : nullptr;
+  const Ref module(import_module("tarsia._kernels"));
+  return module ? call_method(module.get(), static_cast<const char*>(name), "O", object) : nullptr;
 }
 
 /// tarsia._kernels.NAME(kernel, *args, **kwargs).
 PyObject* call_package(const char* name, PyObject* object, PyObject* args, PyObject* kwargs) {
-  const Ref module(PyImport_ImportModule("tarsia._kernels"));
-  const Ref function(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
+  const Ref module(import_module("tarsia._kernels"));
+  const Ref function(module ? run_python<PyObject_GetAttrString>(module.get(), name) : nullptr);
   const Ref self(Py_BuildValue("(O)", object));
-  const Ref all(function && self ? PySequence_Concat(self.get(), args) : nullptr);
-  return all ? PyObject_Call(function.get(), all.get(), kwargs) : nullptr;
+  const Ref all(function && self ? run_python<PySequence_Concat>(self.get(), args) : nullptr);
+  return all ? call_object(function.get(), all.get(), kwargs) : nullptr;
 }
 PyObject* occupancy(PyObject* object, PyObject* args, PyObject* kwargs) {
   return call_package("occupancy", object, args, kwargs);
@@ -408,20 +408,21 @@ PyMemberDef g_kernel_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Overloaded, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot g_kernel_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
-                                {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_richcompare, reinterpret_cast<void*>(compare_kernels)},
-                                {Py_tp_hash, reinterpret_cast<void*>(hash_kernel)},
-                                {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
-                                {Py_tp_methods, g_kernel_methods},
-                                {Py_tp_getset, g_kernel_properties},
-                                {Py_tp_members, g_kernel_members},
-                                {0, nullptr}};
+PyType_Slot g_kernel_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
+    {Py_tp_new, reinterpret_cast<void*>(refuse_new<"a __global__ function of a library, lib.NAME, is one">)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_kernels)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_kernel)},
+    {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+    {Py_tp_methods, g_kernel_methods},
+    {Py_tp_getset, g_kernel_properties},
+    {Py_tp_members, g_kernel_members},
+    {0, nullptr}};
 
-PyType_Spec g_kernel_spec = {
-    "tarsia.Kernel", sizeof(Overloaded), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL, g_kernel_slots};
+PyType_Spec g_kernel_spec = {"tarsia.Kernel", sizeof(Overloaded), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, g_kernel_slots};
 
 PyGetSetDef g_launch_properties[] = {
     {"kernel", get_launched_kernel, nullptr, "The Kernel.", nullptr},
@@ -440,20 +441,21 @@ PyMemberDef g_launch_members[] = {
 char g_launch_doc[] =
     "A kernel with a grid and a block: call it with the kernel's arguments, as often as you like.";
 
-PyType_Slot g_launch_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_launch)},
-                                {Py_tp_repr, reinterpret_cast<void*>(repr_launch)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_richcompare, reinterpret_cast<void*>(compare_launches)},
-                                {Py_tp_hash, reinterpret_cast<void*>(hash_launch)},
-                                {Py_tp_methods, g_launch_methods},
-                                {Py_tp_getset, g_launch_properties},
-                                {Py_tp_members, g_launch_members},
-                                {Py_tp_doc, g_launch_doc},
-                                {0, nullptr}};
+PyType_Slot g_launch_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_launch)},
+    {Py_tp_new, reinterpret_cast<void*>(refuse_new<"kernel[grid, block] is one">)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr_launch)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_launches)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_launch)},
+    {Py_tp_methods, g_launch_methods},
+    {Py_tp_getset, g_launch_properties},
+    {Py_tp_members, g_launch_members},
+    {Py_tp_doc, g_launch_doc},
+    {0, nullptr}};
 
-PyType_Spec g_launch_spec = {
-    "tarsia.KernelLaunch", sizeof(LaunchObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL, g_launch_slots};
+PyType_Spec g_launch_spec = {"tarsia.KernelLaunch", sizeof(LaunchObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, g_launch_slots};
 
 }  // namespace
 

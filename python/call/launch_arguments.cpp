@@ -34,11 +34,11 @@ bool read_number(const Overloaded* kernel, PyObject* object, const char* what, u
       raise_type_error(title(kernel) + ": " + what + " must be an int, got " + describe_argument(object));
       return false;
     }
-    index = Ref(PyNumber_Index(object));
+    index = Ref(run_python<PyNumber_Index>(object));
     if (!index) return false;
   }
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(index ? index.get() : object, &overflow);
+  const long long value = run_python<PyLong_AsLongLongAndOverflow>(index ? index.get() : object, &overflow);
   if (overflow || value < 0 || value > 0xffffffffLL) {
     raise_value_error(title(kernel) + ": " + what + " must be from 0 to 4294967295, got " +
                       short_repr(object));
@@ -114,7 +114,7 @@ bool read_keyword(const Overloaded* kernel, Keyword keyword, PyObject* value, ta
       raise_value_error(title(kernel) + ": the cluster must have 1 or more blocks along x");
       return false;
     default:
-      const int truth = PyObject_IsTrue(value);
+      const int truth = run_python<PyObject_IsTrue>(value);
       how.cooperative = truth > 0;
       return truth >= 0;
   }

@@ -103,14 +103,14 @@ PyObject* get_module(PyObject* object, void*) {
 }
 
 PyObject* get_doc(PyObject* object, void* epilogue) {
-  const Ref module(PyImport_ImportModule("tarsia._comments"));
+  const Ref module(import_module("tarsia._comments"));
   const char* text = epilogue ? static_cast<const char*>(epilogue) : "";
-  return module ? PyObject_CallMethod(module.get(), "doc", "Os", object, text) : nullptr;
+  return module ? call_method(module.get(), "doc", "Os", object, text) : nullptr;
 }
 
 PyObject* get_signature(PyObject* object, void*) {
-  const Ref module(PyImport_ImportModule("tarsia._signature"));
-  return module ? PyObject_CallMethod(module.get(), "of", "O", object) : nullptr;
+  const Ref module(import_module("tarsia._signature"));
+  return module ? call_method(module.get(), "of", "O", object) : nullptr;
 }
 
 PyObject* get_signatures(PyObject* object, void*) {
@@ -154,7 +154,7 @@ PyObject* get_release_gil(PyObject* object, void*) {
   return PyBool_FromLong(overloaded(object)->release_gil);
 }
 int set_release_gil(PyObject* object, PyObject* value, void*) {
-  const int truth = value ? PyObject_IsTrue(value) : -1;
+  const int truth = value ? run_python<PyObject_IsTrue>(value) : -1;
   if (!value) PyErr_SetString(PyExc_AttributeError, "release_gil cannot be deleted");
   if (truth < 0) return -1;
   overloaded(object)->release_gil = static_cast<char>(truth);

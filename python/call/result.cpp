@@ -28,7 +28,7 @@ PyObject* numpy_over(tarsia_storage* stolen) {
 PyObject* by_from_dlpack(PyObject* like, PyObject* tensor) {
   Ref own(tensor);
   if (!own) return nullptr;
-  Ref space(PyObject_CallMethod(like, "__array_namespace__", nullptr));
+  Ref space(call_method(like, "__array_namespace__", nullptr));
   if (!space) {
     PyErr_Clear();
     const std::string name = type_name(Py_TYPE(like));
@@ -36,7 +36,7 @@ PyObject* by_from_dlpack(PyObject* like, PyObject* tensor) {
   }
   const Ref from_dlpack = space ? attribute_or_null(space.get(), "from_dlpack") : Ref();
   if (!from_dlpack) return own.release();
-  return PyObject_CallFunctionObjArgs(from_dlpack.get(), own.get(), nullptr);
+  return call_objects(from_dlpack.get(), own.get());
 }
 
 PyObject* sequence_of(Frame& frame, const tarsia_type& type, const tarsia_value& value) {

@@ -17,7 +17,8 @@ PyObject* none() {
 PyObject* describe_type(const tarsia_type& type) {
   const bool has_dtype = type.dtype.lanes && type.dtype.code != TARSIA_ANY_DTYPE;
   PyObject* dtype = has_dtype ? PyUnicode_FromString(dtype_name(type.dtype).c_str()) : none();
-  const uint32_t n = type.elements ? type.n_elements : 0;
+  const bool has_items = type.kind == TARSIA_KIND_LIST || type.kind == TARSIA_KIND_TUPLE;
+  const uint32_t n = has_items && type.elements ? type.n_elements : 0;
   return Py_BuildValue("iiNN", type.kind, type.flags, dtype,
                        tuple_of(n, [&](uint64_t i) { return describe_type(type.elements[i]); }));
 }
@@ -35,12 +36,16 @@ PyObject* describe_attribute(const tarsia_attribute& attribute) {
                        }));
 }
 
+}  // namespace
+
 PyObject* describe_ports(const tarsia_port* ports, uint32_t n) {
   return tuple_of(
       n, [&](uint64_t i) { return Py_BuildValue("Ni", text_object(ports[i].name), ports[i].flags); });
 }
 
-}  // namespace
+bool names_inputs(const tarsia_op& op) {
+  return op.size >= offsetof(tarsia_op, name_inputs) + sizeof op.name_inputs && op.name_inputs;
+}
 
 PyObject* value_object(const tarsia_value& value) {
   switch (value.kind) {
@@ -80,14 +85,15 @@ PyObject* describe_op(const tarsia_op& op) {
                                    [&](uint64_t i) { return PyUnicode_FromString(op.backward_needs[i]); })
                         : Ref::borrow(Py_None).release();
   return Py_BuildValue(
-      "{sI sN sN sN sN sN sN sN sN sN sN}", "flags", op.flags, "inputs",
+      "{sI sN sN sN sN sN sN sN sN sN sN sN}", "flags", op.flags, "inputs",
       describe_ports(op.inputs, op.n_inputs), "outputs", describe_ports(op.outputs, op.n_outputs),
       "attributes",
       tuple_of(op.n_attributes, [&](uint64_t i) { return describe_attribute(op.attributes[i]); }),
       "implementations", implementations, "arity", PyBool_FromLong(op.arity != nullptr), "infer",
       PyBool_FromLong(op.infer != nullptr), "state", PyBool_FromLong(op.create_state != nullptr),
       "backward_needs", needs, "amends_needs", PyBool_FromLong(has_needs && op.needs), "tells_visible",
-      PyBool_FromLong(op.size >= offsetof(tarsia_op, visible) + sizeof op.visible && op.visible));
+      PyBool_FromLong(op.size >= offsetof(tarsia_op, visible) + sizeof op.visible && op.visible),
+      "names_inputs", PyBool_FromLong(names_inputs(op)));
 }
 
 }  // namespace tarsia::python

@@ -17,8 +17,14 @@ PyObject* value_object(const tarsia_value& value);
 
 /// A dict: "flags"; "inputs" and "outputs", each ((name, flags), …); "attributes", ((name, flags, type,
 /// default, choices), …) where the default is a tuple of the value, empty without one; "implementations",
-/// ((device type, pass, takes sparse tensors), …); "arity", "infer", "state": whether the op has such a
-/// function.
+/// ((device type, pass, takes sparse tensors), …); "arity", "infer", "state", "names_inputs": whether the op
+/// has such a function.
 PyObject* describe_op(const tarsia_op& op);
+
+/// ((name, flags), …).
+PyObject* describe_ports(const tarsia_port* ports, uint32_t n);
+
+/// Whether attributes may change the names and flags of an op's inputs.
+bool names_inputs(const tarsia_op& op);
 
 }  // namespace tarsia::python

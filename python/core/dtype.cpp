@@ -46,6 +46,19 @@ std::string typestr_of(tarsia_dtype dtype) {
   return std::string{order, by_code[dtype.code]} + std::to_string(dtype.bits / 8);
 }
 
+const FormatType* format_type(char letter) {
+  static constexpr FormatType k_types[] = {
+      {'?', TARSIA_BOOL, 1, 1},  {'b', TARSIA_INT, 1, 1},  {'c', TARSIA_UINT, 1, 1},
+      {'B', TARSIA_UINT, 1, 1},  {'h', TARSIA_INT, 2, 2},  {'H', TARSIA_UINT, 2, 2},
+      {'i', TARSIA_INT, 4, 4},   {'I', TARSIA_UINT, 4, 4}, {'l', TARSIA_INT, 4, 8},
+      {'L', TARSIA_UINT, 4, 8},  {'q', TARSIA_INT, 8, 8},  {'Q', TARSIA_UINT, 8, 8},
+      {'n', TARSIA_INT, 8, 8},   {'N', TARSIA_UINT, 8, 8}, {'e', TARSIA_FLOAT, 2, 2},
+      {'f', TARSIA_FLOAT, 4, 4}, {'d', TARSIA_FLOAT, 8, 8}};
+  for (const FormatType& type : k_types)
+    if (type.letter == letter) return &type;
+  return nullptr;
+}
+
 tarsia_dtype dtype_of_format(std::string_view format, int64_t item_bytes) {
   if (format.empty()) return {TARSIA_UINT, 8, uint16_t(item_bytes == 1)};
   if (swapped(format[0])) return {};
@@ -55,30 +68,8 @@ tarsia_dtype dtype_of_format(std::string_view format, int64_t item_bytes) {
   if (format.size() != 1) return {};
   const auto bits = static_cast<uint8_t>(item_bytes * 8);
   if (is_complex) return {TARSIA_COMPLEX, bits, uint16_t(item_bytes <= 16)};
-  switch (format[0]) {
-    case '?':
-      return {TARSIA_BOOL, 8, 1};
-    case 'b':
-    case 'h':
-    case 'i':
-    case 'l':
-    case 'q':
-    case 'n':
-      return {TARSIA_INT, bits, 1};
-    case 'c':
-    case 'B':
-    case 'H':
-    case 'I':
-    case 'L':
-    case 'Q':
-    case 'N':
-      return {TARSIA_UINT, bits, 1};
-    case 'e':
-    case 'f':
-    case 'd':
-      return {TARSIA_FLOAT, bits, 1};
-  }
-  return {};
+  const FormatType* const type = format_type(format[0]);
+  return type ? tarsia_dtype{type->code, bits, 1} : tarsia_dtype{};
 }
 
 }  // namespace tarsia::python

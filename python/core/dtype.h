@@ -30,6 +30,15 @@ tarsia_dtype dtype_of_typestr(std::string_view typestr);
 /// The reverse; empty for dtypes that array interfaces do not have.
 std::string typestr_of(tarsia_dtype dtype);
 
+/// A number in a format of the struct module: its letter, tarsia_dtype_code, and bytes in the standard's size
+/// and in that of this machine's C.
+struct FormatType {
+  char letter;
+  uint8_t code, bytes, native_bytes;
+};
+/// Null if the letter is none of a number.
+const FormatType* format_type(char letter);
+
 /// The dtype of a format of the struct module, as in buffers; lanes are 0 if it has none.
 tarsia_dtype dtype_of_format(std::string_view format, int64_t item_bytes);
 

@@ -29,9 +29,9 @@ const char* class_of(int32_t code) {
 
 /// An exception of the class that stands for a code; null with an error set if that fails.
 Ref make_error(int32_t code, const char* message) {
-  const Ref module(PyImport_ImportModule("tarsia._errors"));
+  const Ref module(import_module("tarsia._errors"));
   if (!module) return {};
-  return Ref(PyObject_CallMethod(module.get(), class_of(code), "N", text(message)));
+  return Ref(call_method(module.get(), class_of(code), "N", text(message)));
 }
 
 /// A tuple of (file, line, column, severity, message).
@@ -59,14 +59,14 @@ PyObject* raise_last_error() {
   if (!diagnostics) return nullptr;
   if (Ref cause = take_exception(last->message)) {
     // Ctrl-C and the like pass through unchanged.
-    if (!PyObject_IsInstance(cause.get(), PyExc_Exception)) {
+    if (!run_python<PyObject_IsInstance>(cause.get(), PyExc_Exception)) {
       raise(cause);
       return nullptr;
     }
     PyException_SetCause(error.get(), cause.release());
   }
-  const Ref done(PyObject_CallMethod(error.get(), "_set_details", "NNO", text(last->stage), text(last->log),
-                                     diagnostics.get()));
+  const Ref done(
+      call_method(error.get(), "_set_details", "NNO", text(last->stage), text(last->log), diagnostics.get()));
   if (done) raise(error);
   return nullptr;
 }
@@ -80,13 +80,18 @@ PyObject* raise_argument_error(bool is_value_error, const std::string& message, 
   return nullptr;
 }
 
+PyObject* refuse_call(PyTypeObject* type, const char* made) {
+  const Ref name = attribute_or_null(reinterpret_cast<PyObject*>(type), "__name__");
+  return raise_argument_error(false, text_of(name.get()) + "() is not for programs; " + made);
+}
+
 std::string take_error(Ref* cause) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
+  run_python<PyErr_NormalizeException>(&type, &value, &traceback);
   const Ref types(type), tracebacks(traceback);
   Ref exception(value);
-  const Ref words(value ? PyObject_Str(value) : nullptr);
+  const Ref words(value ? run_python<PyObject_Str>(value) : nullptr);
   PyErr_Clear();
   const std::string message = words ? text_of(words.get()) : "";
   if (cause) *cause = std::move(exception);

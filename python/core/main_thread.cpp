@@ -16,12 +16,12 @@ std::atomic<pthread_t> g_main_thread{};
 
 void find_main_thread() {
   g_main_thread = pthread_self();
-  const Ref threading(PyImport_ImportModule("threading"));
-  const Ref thread(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr) : nullptr);
-  const Ref number(thread ? PyObject_GetAttrString(thread.get(), "ident") : nullptr);
+  const Ref threading(import_module("threading"));
+  const Ref thread(threading ? call_method(threading.get(), "main_thread", nullptr) : nullptr);
+  const Ref number(thread ? run_python<PyObject_GetAttrString>(thread.get(), "ident") : nullptr);
   // Python's number of a thread is its pthread_t.
   if (number && PyLong_Check(number.get()))
-    if (const unsigned long found = PyLong_AsUnsignedLong(number.get()); !PyErr_Occurred())
+    if (const unsigned long found = run_python<PyLong_AsUnsignedLong>(number.get()); !PyErr_Occurred())
       g_main_thread = static_cast<pthread_t>(found);
   PyErr_Clear();
   pthread_atfork(nullptr, nullptr, [] { g_main_thread = pthread_self(); });

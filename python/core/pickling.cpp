@@ -8,8 +8,8 @@ PyObject* copy_itself(PyObject* self, PyObject*) {
 }
 
 PyObject* reduce(PyObject* self, PyObject*) {
-  const Ref module(PyImport_ImportModule("tarsia._compile.recipe"));
-  return module ? PyObject_CallMethod(module.get(), "reduced", "O", self) : nullptr;
+  const Ref module(import_module("tarsia._compile.recipe"));
+  return module ? call_method(module.get(), "reduced", "O", self) : nullptr;
 }
 
 }  // namespace tarsia::python

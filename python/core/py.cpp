@@ -21,7 +21,7 @@ std::string type_name(PyTypeObject* type) {
 }
 
 std::string short_repr(PyObject* object) {
-  const Ref repr(PyObject_Repr(object));
+  const Ref repr(run_python<PyObject_Repr>(object));
   if (!repr) PyErr_Clear();
   std::string text = text_of(repr.get());
   constexpr size_t k_longest = 60;

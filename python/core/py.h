@@ -3,13 +3,51 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <cxxabi.h>
 #include <structmember.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
 namespace tarsia::python {
+
+/// Does what may wait for the GIL. Once the interpreter ends, Python before 3.14 ends each other thread that
+/// asks for the GIL, by pthread_exit. That unwinds the thread's stack without the GIL, and ends the process
+/// with an error if a frame there is noexcept or catches all. So the thread stays here, until the process
+/// ends.
+template <typename Action>
+decltype(auto) unless_python_ends(Action&& action) {
+  try {
+    return std::forward<Action>(action)();
+  } catch (abi::__forced_unwind&) {
+    for (;;) ::pause();
+  }
+}
+
+// These run code of Python's, which gives the GIL away and asks for it again: methods of a user's class, such
+// as its __repr__, among it.
+/// Calls a function of Python's C interface.
+template <auto function, typename... Arguments>
+decltype(auto) run_python(Arguments... arguments) {
+  return unless_python_ends([&] { return function(arguments...); });
+}
+template <typename... Arguments>
+PyObject* call_method(PyObject* object, const char* name, const char* format, Arguments... arguments) {
+  return unless_python_ends([&] { return PyObject_CallMethod(object, name, format, arguments...); });
+}
+inline PyObject* call_object(PyObject* callable, PyObject* arguments, PyObject* keywords = nullptr) {
+  return unless_python_ends([&] { return PyObject_Call(callable, arguments, keywords); });
+}
+template <typename... Arguments>
+PyObject* call_objects(PyObject* callable, Arguments... arguments) {
+  return unless_python_ends(
+      [&] { return PyObject_CallFunctionObjArgs(callable, arguments..., static_cast<PyObject*>(nullptr)); });
+}
+inline PyObject* import_module(const char* name) {
+  return unless_python_ends([&] { return PyImport_ImportModule(name); });
+}
 
 /// An owned reference; may be null.
 class Ref {
@@ -26,7 +64,9 @@ class Ref {
     Ref old(std::exchange(m_object, std::exchange(other.m_object, nullptr)));
     return *this;
   }
-  ~Ref() { Py_XDECREF(m_object); }
+  ~Ref() {
+    unless_python_ends([this] { Py_XDECREF(m_object); });  // may run its __del__
+  }
 
   PyObject* get() const { return m_object; }
   PyObject* release() { return std::exchange(m_object, nullptr); }
@@ -51,13 +91,27 @@ class SavedException {
 /// Holds the GIL, on whatever thread.
 class Locked {
  public:
-  Locked() : m_state(PyGILState_Ensure()) {}
+  Locked() : m_state(unless_python_ends(PyGILState_Ensure)) {}
   ~Locked() { PyGILState_Release(m_state); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
   PyGILState_STATE m_state;
+};
+
+/// Releases the GIL while it lives, if asked to.
+class Unlocked {
+ public:
+  explicit Unlocked(bool release = true) : m_thread(release ? PyEval_SaveThread() : nullptr) {}
+  ~Unlocked() {
+    if (m_thread) unless_python_ends([&] { PyEval_RestoreThread(m_thread); });
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* m_thread;
 };
 
 /// In a Python without the GIL: keeps other threads out of what an object holds. As the GIL does, it lets
@@ -145,7 +199,7 @@ std::string short_repr(PyObject* object);
 
 /// The attribute, or null with no error set if it does not exist or raised.
 inline Ref attribute_or_null(PyObject* object, const char* name) {
-  Ref found(PyObject_GetAttrString(object, name));
+  Ref found(run_python<PyObject_GetAttrString>(object, name));
   if (!found) PyErr_Clear();
   return found;
 }

@@ -19,7 +19,7 @@ bool keep_raised() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   if (!type) return false;
-  PyErr_NormalizeException(&type, &value, &trace);
+  run_python<PyErr_NormalizeException>(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
   Py_XDECREF(type);
   Py_XDECREF(trace);
@@ -37,8 +37,7 @@ StopScope::~StopScope() {
 
 Wait::~Wait() {
   if (!m_ticked) return;
-  if (const Ref module = loaded_module("tarsia._progress"))
-    Ref(PyObject_CallMethod(module.get(), "done", nullptr));
+  if (const Ref module = loaded_module("tarsia._progress")) Ref(call_method(module.get(), "done", nullptr));
   keep_raised();
 }
 
@@ -52,8 +51,8 @@ void Wait::tick() {
   constexpr double k_patience = 0.5;
   if (seconds < k_patience) return;
   m_ticked = true;
-  if (const Ref module{PyImport_ImportModule("tarsia._progress")})
-    Ref(PyObject_CallMethod(module.get(), "tick", "sd", m_name, seconds));
+  if (const Ref module{import_module("tarsia._progress")})
+    Ref(call_method(module.get(), "tick", "sd", m_name, seconds));
   else if (PyErr_ExceptionMatches(PyExc_OSError))
     PyErr_Clear();  // no descriptor is left to read it with: the compile goes on without a line of progress
 }
@@ -68,10 +67,8 @@ int32_t Wait::interrupted(void* wait) {
 
 int32_t wait_for(const char* name, int32_t (*call)(void* user), void* user) {
   Wait wait(name);
-  PyThreadState* const thread = PyEval_SaveThread();
-  const int32_t code = tarsia_interruptible(call, user, &Wait::interrupted, &wait);
-  PyEval_RestoreThread(thread);
-  return code;
+  const Unlocked unlocked;
+  return tarsia_interruptible(call, user, &Wait::interrupted, &wait);
 }
 
 bool raise_interruption() {

@@ -2,6 +2,7 @@
 #include "python/expression/expression.h"
 
 #include "python/core/dtype.h"
+#include "python/core/errors.h"
 #include "python/core/pickling.h"
 #include "python/expression/expression_call.h"
 
@@ -58,19 +59,19 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
   PyObject* found = nullptr;
   const std::string text = text_of(name);
   if (text == "__doc__" || text == "__module__") {
-    found = PyObject_GetAttr(self_of(object)->state->recipe.get(), name);
+    found = run_python<PyObject_GetAttr>(self_of(object)->state->recipe.get(), name);
   } else {
     found = PyObject_GenericGetAttr(object, name);
     if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) && text != "compile") {
       PyErr_Clear();
-      found = PyObject_GetAttr(self_of(object)->state->recipe.get(), name);
+      found = run_python<PyObject_GetAttr>(self_of(object)->state->recipe.get(), name);
     }
   }
   return found;
 }
 
 PyObject* repr(PyObject* object) {
-  return PyObject_Repr(self_of(object)->state->recipe.get());
+  return run_python<PyObject_Repr>(self_of(object)->state->recipe.get());
 }
 
 PyMethodDef g_methods[] = {TARSIA_PICKLING_METHODS, {nullptr, nullptr, 0, nullptr}};
@@ -80,20 +81,20 @@ PyMemberDef g_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ExpressionObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                         {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
-                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                         {Py_tp_methods, g_methods},
-                         {Py_tp_members, g_members},
-                         {0, nullptr}};
+PyType_Slot g_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_new, reinterpret_cast<void*>(refuse_new<"tarsia.elementwise and tarsia.reduction give one">)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_methods, g_methods},
+    {Py_tp_members, g_members},
+    {0, nullptr}};
 
-PyType_Spec g_spec = {
-    "tarsia.Expression", sizeof(ExpressionObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
-    g_slots};
+PyType_Spec g_spec = {"tarsia.Expression", sizeof(ExpressionObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, g_slots};
 
 /// params: a list of (name, type as written, number of its letter or -1, dtype's name, raw, output, inout).
 nb::object make(nb::object recipe, const char* name, nb::list params, nb::list letters, bool is_reduction) {

@@ -106,13 +106,13 @@ bool ExpressionCall::assign_by_name(PyObject* key, PyObject* object) {
     const std::string type = type_name(Py_TYPE(object));
     if (!PyLong_Check(object) && type != "numpy.bool" && type != "numpy.bool_")
       return refuse(false, m_state.name + ": keepdims must be a bool, got " + describe_argument(object));
-    const int truth = PyObject_IsTrue(object);
+    const int truth = run_python<PyObject_IsTrue>(object);
     m_keepdims = truth;
     return truth >= 0;
   }
   if (!m_state.is_reduction && name == "size") {
     if (object == Py_None) return true;
-    m_size = PyLong_AsLongLong(object);
+    m_size = run_python<PyLong_AsLongLong>(object);
     if (m_size == -1 && PyErr_Occurred()) return false;
     if (m_size < 0)
       return refuse(true, m_state.name + ": size must not be negative, got " + std::to_string(m_size));
@@ -258,7 +258,7 @@ bool ExpressionCall::read_axes(int64_t& axes) {
     if (PyBool_Check(item) || !PyIndex_Check(item))
       return refuse(false, m_state.name + ": axis must be an int, a tuple of ints or None, got " +
                                describe_argument(item));
-    Py_ssize_t axis = PyNumber_AsSsize_t(item, PyExc_IndexError);
+    Py_ssize_t axis = run_python<PyNumber_AsSsize_t>(item, PyExc_IndexError);
     if (axis == -1 && PyErr_Occurred()) return false;
     if (axis < -ndim || axis >= ndim)
       return refuse(true, m_state.name + ": axis " + std::to_string(axis) +
@@ -301,8 +301,8 @@ PyObject* ExpressionCall::compile() {
     if (!name || PyTuple_SetItem(dtypes.get(), i, name) != 0) return nullptr;
     PyTuple_SetItem(numbers.get(), i, PyBool_FromLong((m_key[i] & k_number) != 0));
   }
-  Ref function(PyObject_CallMethod(m_state.recipe.get(), "compile", "OOO", m_gpu ? Py_True : Py_False,
-                                   dtypes.get(), numbers.get()));
+  Ref function(call_method(m_state.recipe.get(), "compile", "OOO", m_gpu ? Py_True : Py_False, dtypes.get(),
+                           numbers.get()));
   if (!function) return nullptr;
   if (!is_function(function.get())) {
     PyErr_SetString(PyExc_SystemError, "an expression was compiled to something that is no function");

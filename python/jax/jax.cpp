@@ -44,14 +44,14 @@ JaxArgument value_of(nb::handle object) {
   } else if (PyLong_Check(object.ptr())) {
     value.kind = TARSIA_KIND_INT;
     int overflow = 0;
-    value.i = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+    value.i = run_python<PyLong_AsLongLongAndOverflow>(object.ptr(), &overflow);
     value.size = overflow > 0 ? TARSIA_UNSIGNED : TARSIA_SIGNED;
-    if (overflow > 0) value.u = PyLong_AsUnsignedLongLong(object.ptr());
+    if (overflow > 0) value.u = run_python<PyLong_AsUnsignedLongLong>(object.ptr());
     if (overflow < 0) PyErr_SetString(PyExc_OverflowError, "an integer below -2**63 fits no parameter");
     if (PyErr_Occurred()) throw nb::python_error();
   } else if (PyFloat_Check(object.ptr())) {
     value.kind = TARSIA_KIND_FLOAT;
-    value.f = PyFloat_AsDouble(object.ptr());
+    value.f = run_python<PyFloat_AsDouble>(object.ptr());
   } else if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
     argument.kind = JaxArgument::list;
     for (const nb::handle item : object) argument.items.push_back(value_of(item));

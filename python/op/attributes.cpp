@@ -15,7 +15,7 @@ bool read_text(PyObject* string, tarsia_value& value) {
 }
 
 bool read_str(Frame& frame, PyObject* object, tarsia_value& value) {
-  PyObject* text = PyObject_Str(object);
+  PyObject* text = run_python<PyObject_Str>(object);
   if (!text) return false;
   frame.keep(text);
   return read_text(text, value);
@@ -24,7 +24,7 @@ bool read_str(Frame& frame, PyObject* object, tarsia_value& value) {
 bool read_value(Frame& frame, PyObject* object, tarsia_value& value);
 
 bool read_list(Frame& frame, PyObject* object, tarsia_value& value) {
-  PyObject* items = PySequence_Tuple(object);
+  PyObject* items = run_python<PySequence_Tuple>(object);
   if (!items) return false;
   frame.keep(items);
   const Py_ssize_t n = PyTuple_Size(items);
@@ -51,10 +51,10 @@ bool read_value(Frame& frame, PyObject* object, tarsia_value& value) {
   if (PyLong_Check(object)) {
     value.kind = TARSIA_KIND_INT;
     int overflow = 0;
-    value.i = PyLong_AsLongLongAndOverflow(object, &overflow);
+    value.i = run_python<PyLong_AsLongLongAndOverflow>(object, &overflow);
     value.size = TARSIA_SIGNED;
     if (!overflow) return true;
-    value.u = PyLong_AsUnsignedLongLong(object);
+    value.u = run_python<PyLong_AsUnsignedLongLong>(object);
     value.size = TARSIA_UNSIGNED;
     if (!PyErr_Occurred()) return true;
     PyErr_Clear();
@@ -62,7 +62,7 @@ bool read_value(Frame& frame, PyObject* object, tarsia_value& value) {
   }
   if (PyFloat_Check(object)) {
     value.kind = TARSIA_KIND_FLOAT;
-    value.f = PyFloat_AsDouble(object);
+    value.f = run_python<PyFloat_AsDouble>(object);
     return true;
   }
   if (PyUnicode_Check(object)) return read_text(object, value);

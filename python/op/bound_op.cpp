@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "python/call/call.h"
+#include "python/core/describe.h"
 #include "python/core/errors.h"
 #include "python/core/pickling.h"
 #include "python/op/named_inputs.h"
@@ -22,6 +23,7 @@ struct BoundObject {
   PyObject head;
   vectorcallfunc vectorcall;
   Bound bound;
+  tarsia_op* own;  ///< the description, where attributes decide its inputs; else null
 };
 
 BoundObject* self_of(PyObject* object) {
@@ -167,7 +169,7 @@ bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t
       continue;
     }
     const bool is_list = PyList_Check(group) || PyTuple_Check(group);
-    PyObject* items = is_list ? PySequence_Tuple(group) : PyTuple_Pack(1, group);
+    PyObject* items = is_list ? run_python<PySequence_Tuple>(group) : PyTuple_Pack(1, group);
     if (!items) return false;
     frame.keep(items);
     const Py_ssize_t n_items = PyTuple_Size(items);
@@ -203,6 +205,7 @@ void dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   tarsia_bound_release(self->bound.bound);
   tarsia_op_release(self->bound.op);
+  delete self->own;
   PyObject_Free(object);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
@@ -244,13 +247,21 @@ PyObject* needs_object(const tarsia_bound_pass& pass) {
   return tuple_of(pass.n_needs, [&](uint64_t i) { return PyBool_FromLong(pass.needs[i]); });
 }
 
-PyObject* conversions_object(const tarsia_bound_pass& pass) {
+PyObject* list_of_texts(const char* const* texts, uint64_t n) {
   Ref list(PyList_New(0));
-  for (uint64_t i = 0; list && i < pass.n_conversions; ++i) {
-    const Ref text(PyUnicode_FromString(pass.conversions[i]));
+  for (uint64_t i = 0; list && i < n; ++i) {
+    const Ref text(PyUnicode_FromString(texts[i]));
     if (!text || PyList_Append(list.get(), text.get()) != 0) return nullptr;
   }
   return list.release();
+}
+
+PyObject* conversions_object(const tarsia_bound_pass& pass) {
+  return list_of_texts(pass.conversions, pass.n_conversions);
+}
+
+PyObject* layouts_object(const tarsia_bound_pass& pass) {
+  return list_of_texts(pass.layouts, pass.n_layouts);
 }
 
 /// Seconds by name, None for what failed.
@@ -307,6 +318,11 @@ PyGetSetDef g_properties[] = {
      "What every call converts, such as \"input 'x': csr -> dense\".", nullptr},
     {"backward_conversions", get_of_pass<conversions_object, TARSIA_BACKWARD>, nullptr,
      "What every call of backward converts.", nullptr},
+    {"layouts", get_of_pass<layouts_object, TARSIA_FORWARD>, nullptr,
+     "What the implementation takes otherwise than row-major, such as \"input 'x': axes (0, 2, 3, 1)\".",
+     nullptr},
+    {"backward_layouts", get_of_pass<layouts_object, TARSIA_BACKWARD>, nullptr, "The same of backward.",
+     nullptr},
     {"measured", get_of_pass<measured_object, TARSIA_FORWARD>, nullptr,
      "Seconds of a call by the name of each implementation that applies, None for one that failed; empty "
      "unless the choice was measured.",
@@ -322,6 +338,7 @@ PyMemberDef g_members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot g_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_new, reinterpret_cast<void*>(refuse_new<"bind() of a tarsia.Op gives one">)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_methods, g_methods},
@@ -333,8 +350,7 @@ PyType_Slot g_slots[] = {
                     "'inplace' or 'null', for all outputs or one for each.")},
     {0, nullptr}};
 PyType_Spec g_spec = {"tarsia.BoundOp", sizeof(BoundObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
-                      g_slots};
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, g_slots};
 
 }  // namespace
 
@@ -353,10 +369,10 @@ bool warn_of_conversions(const tarsia_op& op, const tarsia_bound_op* bound, tars
   const tarsia_bound_pass description = describe_pass(bound, pass);
   if (!description.n_conversions) [[likely]]
     return true;
-  const Ref module(PyImport_ImportModule("tarsia._sparse")), conversions(conversions_object(description));
+  const Ref module(import_module("tarsia._sparse")), conversions(conversions_object(description));
   return module && conversions &&
-         Ref(PyObject_CallMethod(module.get(), "warn_of_conversions", "ssO", op.name,
-                                 pass == TARSIA_BACKWARD ? "backward" : "forward", conversions.get()));
+         Ref(call_method(module.get(), "warn_of_conversions", "ssO", op.name,
+                         pass == TARSIA_BACKWARD ? "backward" : "forward", conversions.get()));
 }
 
 bool read_choice(const char* who, PyObject* object, uint32_t& choice) {
@@ -382,10 +398,14 @@ PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_devic
   }
   BoundObject* self = self_of(object);
   tarsia_op_retain(op);
+  if (names_inputs(*tarsia_op_describe(op))) {
+    self->own = new tarsia_op(*tarsia_op_describe(op));
+    self->own->inputs = tarsia_bound_ports(stolen, &self->own->n_inputs);
+  }
   self->vectorcall = call;
   Bound& bound = self->bound;
   bound.op = op;
-  bound.description = tarsia_op_describe(op);
+  bound.description = self->own ? self->own : tarsia_op_describe(op);
   bound.bound = stolen;
   bound.inputs = tarsia_bound_inputs(stolen, &bound.n_inputs);
   bound.outputs = tarsia_bound_outputs(stolen, &bound.n_outputs);

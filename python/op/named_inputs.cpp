@@ -27,7 +27,7 @@ bool NamedInputs::put(const tarsia_op& op, uint32_t i, PyObject* value) {
     return false;
   }
   if (is_any_number && (PyList_Check(value) || PyTuple_Check(value))) {
-    m_items = Ref(PySequence_Tuple(value));
+    m_items = Ref(run_python<PySequence_Tuple>(value));
     if (!m_items) return false;
     m_row.resize(i, Py_None);
     for (Py_ssize_t k = 0; k < PyTuple_Size(m_items.get()); ++k)

@@ -3,6 +3,7 @@
 #include "python/op/op.h"
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "python/core/pickling.h"
 #include "python/core/waiting.h"
 #include "python/op/bound_op.h"
+#include "python/op/last_call.h"
 #include "python/op/named_inputs.h"
 #include "python/op/op_infer.h"
 #include "python/op/op_request.h"
@@ -24,31 +26,16 @@ namespace {
 
 PyTypeObject* g_type = nullptr;
 
-/// The binding that the last direct call made. A call with the same attributes, of immutable types, and
-/// inputs of the same shapes uses it again.
-struct Last {
-  PyObject* bound = nullptr;
-  PyObject* names = nullptr;
-  std::vector<PyObject*> values;
-};
-
 struct OpObject {
   PyObject head;
   vectorcallfunc vectorcall;
   tarsia_op_handle* handle;  ///< owned
   uint64_t generation;       ///< of the registry when `handle` was found
-  Last* last;
+  LastCall* last;
 };
 
 OpObject* self_of(PyObject* object) {
   return reinterpret_cast<OpObject*>(object);
-}
-
-void forget(Last& last) {
-  Last old = std::exchange(last, {});
-  for (PyObject* value : old.values) Py_DECREF(value);
-  Py_XDECREF(old.names);
-  Py_XDECREF(old.bound);
 }
 
 /// The op when it was looked up last.
@@ -79,7 +66,7 @@ bool refresh(OpObject* self) {
   if (tarsia_op_find(name.c_str(), &found) && !load_op(name.c_str(), &found)) return false;
   const OpRef old(std::exchange(self->handle, found));  // ends last: that may run code of its library
   self->generation = generation;
-  forget(*self->last);
+  const LastCall forgotten = std::exchange(*self->last, {});
   return true;
 }
 
@@ -99,8 +86,8 @@ class Current {
   const tarsia_op* operator->() const { return tarsia_op_describe(m_op.get()); }
   tarsia_op_handle* get() const { return m_op.get(); }
   PyObject* object() const { return &m_self->head; }
-  /// The binding of the last call if it belongs to this op; else null. The caller has object() to itself.
-  Last* last() const { return m_self->generation == m_generation ? m_self->last : nullptr; }
+  /// What the last call found if it belongs to this op; else null. The caller has object() to itself.
+  LastCall* last() const { return m_self->generation == m_generation ? m_self->last : nullptr; }
 
  private:
   OpObject* m_self;
@@ -133,6 +120,30 @@ bool with_request(const Current& op, Frame& frame, const tarsia_tensor* const* i
   }
   if (code) raise_last_error();
   return code == 0;
+}
+
+/// The op's description, with the inputs that the attributes among these keywords bring. Null with an error
+/// set on failure.
+std::shared_ptr<const tarsia_op> described(const Current& op, PyObject* names, PyObject* const* values) {
+  if (!names_inputs(*op) || op->flags & TARSIA_OP_ANY_ATTRIBUTES)  // of the latter, inputs may be attributes
+    return {std::shared_ptr<void>(), op.operator->()};
+  Ref own;  // attributes alone
+  std::vector<PyObject*> own_values;
+  if (!declared_attributes(*op, names, values, own, own_values)) return nullptr;
+  std::shared_ptr<const OpWithInputs> found;
+  {
+    const Exclusive exclusive(op.object());
+    if (const LastCall* last = op.last())
+      if (const auto* kept = last->described.find(own.get(), own_values.data())) found = *kept;
+  }
+  if (!found) {
+    const auto asked = std::make_shared<OpWithInputs>();
+    if (!asked->ask(op.get(), own.get(), own_values.data())) return nullptr;
+    found = asked;
+    const Exclusive exclusive(op.object());
+    if (LastCall* last = op.last()) last->described.keep(found, own.get(), own_values.data());
+  }
+  return {found, &found->op()};
 }
 
 /// Binds for inputs that were read. Null with an error set on failure.
@@ -185,15 +196,17 @@ PyObject* explain(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObjec
   try {
     const Current op(object);
     if (!op) return nullptr;
+    const auto with_inputs = described(op, names, args + n);
+    if (!with_inputs) return nullptr;
     if (names) {
       NamedInputs named;
-      if (named.take(*op, args, static_cast<uint32_t>(n), names))
+      if (named.take(*with_inputs, args, static_cast<uint32_t>(n), names))
         return explain(object, named.args(), named.n(), named.names());
       if (PyErr_Occurred()) return nullptr;
     }
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
-    if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
+    if (!read_inputs(frame, *with_inputs, args, static_cast<uint32_t>(n), inputs)) return nullptr;
     char* text = nullptr;
     BindKeywords keywords;
     if (!keywords.read(*op, names, args + n)) return nullptr;
@@ -214,15 +227,17 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
   try {
     const Current op(object);
     if (!op) return nullptr;
+    const auto with_inputs = described(op, names, args + n);
+    if (!with_inputs) return nullptr;
     if (names) {
       NamedInputs named;
-      if (named.take(*op, args, static_cast<uint32_t>(n), names))
+      if (named.take(*with_inputs, args, static_cast<uint32_t>(n), names))
         return bind(object, named.args(), named.n(), named.names());
       if (PyErr_Occurred()) return nullptr;
     }
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
-    if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
+    if (!read_inputs(frame, *with_inputs, args, static_cast<uint32_t>(n), inputs)) return nullptr;
     BindKeywords keywords;
     if (!keywords.read(*op, names, args + n)) return nullptr;
     return bind_for(op, frame, inputs, static_cast<uint32_t>(n), keywords.names.get(), keywords.values.data(),
@@ -252,52 +267,36 @@ bool split_output_arguments(PyObject* names, PyObject* const* values, OutputArgu
   return static_cast<bool>(attribute_names);
 }
 
-bool is_unchangeable(PyObject* object) {
-  return object == Py_None || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
-         PyFloat_CheckExact(object) || PyBool_Check(object);
-}
-
-/// Whether a value of an attribute is the one that was kept. Floats are compared by their bits, which tell
-/// 0.0 from -0.0.
-bool is_same(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b) || !is_unchangeable(a)) return false;
-  if (!PyFloat_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
-  const double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
-  return std::memcmp(&x, &y, sizeof x) == 0;
-}
-
-bool is_as_last(const Last& last, PyObject* names, PyObject* const* values) {
-  if (!last.bound || !names != !last.names) return false;
-  if (names != last.names && PyObject_RichCompareBool(names, last.names, Py_EQ) != 1) return false;
-  for (size_t i = 0; i < last.values.size(); ++i)
-    if (!is_same(values[i], last.values[i])) return false;
-  return true;
-}
-
 /// The binding of the last call if it fits this call too; else empty.
 Ref bound_as_last(const Current& op, PyObject* names, PyObject* const* values, const Frame& frame,
                   const tarsia_tensor* const* inputs, uint32_t n) {
   const Exclusive exclusive(op.object());
-  const Last* last = op.last();
-  if (!last || !is_as_last(*last, names, values) || !is_bound_for(last->bound, frame, inputs, n)) return {};
-  return Ref::borrow(last->bound);
+  const LastCall* last = op.last();
+  const Ref* bound = last ? last->binding.find(names, values) : nullptr;
+  return bound && is_bound_for(bound->get(), frame, inputs, n) ? Ref::borrow(bound->get()) : Ref();
 }
 
 /// Keeps a binding for the next call. Does not keep one with state, which belongs to one binding alone, or
 /// one during whose making the registry changed.
 void remember(const Current& op, PyObject* bound, PyObject* names, PyObject* const* values) {
-  const Exclusive exclusive(op.object());
-  if (op.last()) forget(*op.last());
-  Last* last = op.last();  // asked again: the end of the forgotten binding may have run code
-  if (!last || last->bound) return;
   if (op->create_state && !(op->flags & TARSIA_OP_SHARED_STATE)) return;
-  const size_t n = names ? PyTuple_Size(names) : 0;
-  for (size_t i = 0; i < n; ++i)
-    if (!is_unchangeable(values[i])) return;
-  for (size_t i = 0; i < n; ++i) last->values.push_back(Ref::borrow(values[i]).release());
-  last->names = Ref::borrow(names).release();
-  last->bound = Ref::borrow(bound).release();
+  const Exclusive exclusive(op.object());
+  if (LastCall* last = op.last()) last->binding.keep(Ref::borrow(bound), names, values);
+}
+
+/// A new binding, which is kept for the next call. Empty with an error set on failure.
+Ref bound_anew(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+               PyObject* names, PyObject* const* values) {
+  Ref bound(bind_for(op, frame, inputs, n, names, values));
+  if (bound) remember(op, bound.get(), names, values);
+  return bound;
+}
+
+/// The binding of the last call if it fits this call too; else a new one. Empty with an error set on failure.
+Ref bound_for(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+              PyObject* names, PyObject* const* values) {
+  Ref bound = bound_as_last(op, names, values, frame, inputs, n);
+  return bound ? std::move(bound) : bound_anew(op, frame, inputs, n, names, values);
 }
 
 PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObject* names) {
@@ -306,9 +305,11 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   if (!op) return nullptr;
 
   // 2. Read the inputs.
+  const auto with_inputs = described(op, names, args + n);
+  if (!with_inputs) return nullptr;
   Frame frame;
   auto** inputs = frame.room_for<const tarsia_tensor*>(n);
-  if (!read_inputs(frame, *op, args, n, inputs)) return nullptr;
+  if (!read_inputs(frame, *with_inputs, args, n, inputs)) return nullptr;
 
   // 3. Run the binding of the last call if it fits this call too.
   if (const Ref bound = bound_as_last(op, names, args + n, frame, inputs, n))
@@ -317,7 +318,8 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   // 4. Begin anew with inputs that keywords name in their places.
   if (names) {
     NamedInputs named;
-    if (named.take(*op, args, n, names)) return call_with(object, named.args(), named.n(), named.names());
+    if (named.take(*with_inputs, args, n, names))
+      return call_with(object, named.args(), named.n(), named.names());
     if (PyErr_Occurred()) return nullptr;
   }
 
@@ -328,14 +330,14 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   if (names && !split_output_arguments(names, args + n, output_arguments, attribute_names, attributes))
     return nullptr;
 
-  // 6. Bind.
-  const Ref bound(bind_for(op, frame, inputs, n, attribute_names.get(), attributes.data()));
+  // 6. Bind, unless the last call of these attributes did. Without `out` and `req`, step 3 has looked.
+  PyObject* names_left = attributes.empty() ? nullptr : attribute_names.get();
+  const bool is_new = !names || attributes.size() == static_cast<size_t>(PyTuple_Size(names));
+  const Ref bound = is_new ? bound_anew(op, frame, inputs, n, names_left, attributes.data())
+                           : bound_for(op, frame, inputs, n, names_left, attributes.data());
   if (!bound) return nullptr;
 
-  // 7. Keep the binding for the next call, unless this one has `out` or `req`.
-  if (!output_arguments.out && !output_arguments.req) remember(op, bound.get(), names, args + n);
-
-  // 8. Run.
+  // 7. Run.
   return run_bound(bound.get(), frame, inputs, n, output_arguments);
 }
 
@@ -355,7 +357,7 @@ PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, P
   if (names && !split_output_arguments(names, args + n, output_arguments, attribute_names, attributes))
     return nullptr;
   const bool is_list = PyList_Check(args[1]) || PyTuple_Check(args[1]);
-  const Ref items(is_list ? PySequence_Tuple(args[1]) : PyTuple_Pack(1, args[1]));
+  const Ref items(is_list ? run_python<PySequence_Tuple>(args[1]) : PyTuple_Pack(1, args[1]));
   if (!items) return nullptr;
   std::vector<PyObject*> tensors;
   for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i)
@@ -365,12 +367,8 @@ PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, P
   auto** inputs = frame.room_for<const tarsia_tensor*>(n_tensors);
   if (!read_inputs(frame, *op, tensors.data(), n_tensors, inputs)) return nullptr;
   PyObject* names_left = attributes.empty() ? nullptr : attribute_names.get();
-  Ref bound = bound_as_last(op, names_left, attributes.data(), frame, inputs, n_tensors);
-  if (!bound) {
-    bound = Ref(bind_for(op, frame, inputs, n_tensors, names_left, attributes.data()));
-    if (!bound) return nullptr;
-    remember(op, bound.get(), names_left, attributes.data());
-  }
+  const Ref bound = bound_for(op, frame, inputs, n_tensors, names_left, attributes.data());
+  if (!bound) return nullptr;
   return run_backward(bound.get(), args, n, output_arguments);
 }
 
@@ -387,6 +385,19 @@ PyObject* count(PyObject* object, PyObject* const* args, Py_ssize_t, PyObject* n
   try {
     const Current op(object);
     return op ? count_op(op.get(), names, args) : nullptr;
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// op._ports(**attributes).
+PyObject* ports(PyObject* object, PyObject* const* args, Py_ssize_t, PyObject* names) {
+  try {
+    const Current op(object);
+    if (!op) return nullptr;
+    OpWithInputs with_inputs;
+    if (!with_inputs.ask(op.get(), names, args)) return nullptr;
+    return describe_ports(with_inputs.op().inputs, with_inputs.op().n_inputs);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -436,7 +447,7 @@ PyObject* add_node(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObje
     if (PyTuple_SetItem(inputs.get(), i, Ref::borrow(args[i]).release()) != 0) return nullptr;
   for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); ++i)
     if (PyDict_SetItem(attributes.get(), PyTuple_GetItem(names, i), args[n + i]) != 0) return nullptr;
-  return PyObject_CallFunctionObjArgs(g_add_node, object, inputs.get(), attributes.get(), nullptr);
+  return call_objects(g_add_node, object, inputs.get(), attributes.get());
 }
 
 /// op(*inputs, out=None, req=None, **attributes): binds and calls.
@@ -454,7 +465,6 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
 void dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   OpObject* self = self_of(object);
-  forget(*self->last);
   delete self->last;
   tarsia_op_release(self->handle);
   PyObject_Free(object);
@@ -499,6 +509,8 @@ PyMethodDef g_methods[] = {
      "once for both."},
     {"_count", as_method(count), METH_FASTCALL | METH_KEYWORDS,
      "_count($self, /, **attributes)\n--\n\nThe numbers of inputs and outputs with these attributes."},
+    {"_ports", as_method(ports), METH_FASTCALL | METH_KEYWORDS,
+     "_ports($self, /, **attributes)\n--\n\nThe names and flags of the inputs with these attributes."},
     {"infer", as_method(infer), METH_FASTCALL | METH_KEYWORDS,
      "infer($self, shapes, dtypes, storages=..., /, **attributes)\n--\n\nInfers without tensors. Takes a "
      "shape and a dtype "
@@ -517,21 +529,21 @@ PyMemberDef g_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_new, reinterpret_cast<void*>(refuse_new<"tarsia.op gives one by its name">)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                          {Py_tp_methods, g_methods},
                          {Py_tp_getset, g_properties},
                          {Py_tp_members, g_members},
                          {0, nullptr}};
-PyType_Spec g_spec = {"tarsia.Op", sizeof(OpObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
+PyType_Spec g_spec = {"tarsia.Op", sizeof(OpObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
                       g_slots};
 
 /// Waits for compiles of load_inline(wait=False), one of which may register the op. Returns whether there
 /// were any.
 bool wait_for_compiles() {
   const Ref module = loaded_module("tarsia._pending");
-  const Ref answer(module ? PyObject_CallMethod(module.get(), "wait_for_all", nullptr) : nullptr);
+  const Ref answer(module ? call_method(module.get(), "wait_for_all", nullptr) : nullptr);
   PyErr_Clear();
   return answer.get() == Py_True;
 }
@@ -574,7 +586,7 @@ PyObject* find_op(const char* name) {
   OpObject* self = self_of(object);
   self->handle = found.release();
   self->generation = generation;
-  self->last = new Last;
+  self->last = new LastCall;
   self->vectorcall = call;
   return object;
 }

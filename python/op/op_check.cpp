@@ -11,6 +11,7 @@
 
 #include "python/core/dtype.h"
 #include "python/core/errors.h"
+#include "python/core/py.h"
 #include "python/core/waiting.h"
 
 namespace nb = nanobind;
@@ -27,7 +28,8 @@ namespace {
 nb::list check_op(const std::string& name, const std::vector<std::vector<int64_t>>& shapes,
                   const std::vector<std::string>& dtypes, const std::vector<int>& storages,
                   const std::vector<std::string>& names, const std::vector<std::string>& texts, bool gradient,
-                  uint64_t seed) {
+                  uint64_t seed, const std::vector<std::string>& writes,
+                  const std::vector<std::string>& constants) {
   std::vector<tarsia_meta> inputs(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     if (shapes[i].size() > TARSIA_MAX_NDIM) throw nb::value_error("a shape has at most 32 extents");
@@ -52,6 +54,14 @@ nb::list check_op(const std::string& name, const std::vector<std::vector<int64_t
   request.attribute_texts = attribute_texts.data();
   request.flags = gradient ? 0 : TARSIA_CHECK_NO_GRADIENT;
   request.seed = seed;
+  std::vector<const char*> written;
+  for (const std::string& input : writes) written.push_back(input.c_str());
+  request.writes = written.data();
+  request.n_writes = static_cast<uint32_t>(written.size());
+  std::vector<const char*> unasked;
+  for (const std::string& input : constants) unasked.push_back(input.c_str());
+  request.constants = unasked.data();
+  request.n_constants = static_cast<uint32_t>(unasked.size());
   tarsia_op_handle* op = nullptr;
   const int32_t loaded = wait_for(name.c_str(), [&] { return tarsia_op_load(name.c_str(), &op); });
   if (raise_interruption()) {
@@ -63,7 +73,7 @@ nb::list check_op(const std::string& name, const std::vector<std::vector<int64_t
   uint64_t n = 0;
   int32_t code;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     code = tarsia_op_check(op, &request, &results, &n);
   }
   tarsia_op_release(op);

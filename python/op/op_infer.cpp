@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "python/call/call.h"
+#include "python/core/describe.h"
 #include "python/core/dtype.h"
 #include "python/core/errors.h"
 #include "python/op/op_request.h"
@@ -23,14 +24,14 @@ std::string name_of_dtype(PyObject* object) {
     name = text_of(object);
   } else {
     Ref attribute = attribute_or_null(object, PyType_Check(object) ? "__name__" : "name");
-    name = attribute ? text_of(attribute.get()) : text_of(Ref(PyObject_Str(object)).get());
+    name = attribute ? text_of(attribute.get()) : text_of(Ref(run_python<PyObject_Str>(object)).get());
   }
   const size_t dot = name.rfind('.');
   return dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
 bool read_shape(const std::string& who, PyObject* object, tarsia_meta& meta) {
-  const Ref items(PySequence_Tuple(object));
+  const Ref items(run_python<PySequence_Tuple>(object));
   if (!items) return false;
   const Py_ssize_t ndim = PyTuple_Size(items.get());
   if (ndim > TARSIA_MAX_NDIM) {
@@ -40,7 +41,7 @@ bool read_shape(const std::string& who, PyObject* object, tarsia_meta& meta) {
   meta.ndim = static_cast<int32_t>(ndim);
   for (Py_ssize_t i = 0; i < ndim; ++i) {
     PyObject* extent = PyTuple_GetItem(items.get(), i);
-    meta.shape[i] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
+    meta.shape[i] = extent == Py_None ? -1 : run_python<PyLong_AsLongLong>(extent);
     if (PyErr_Occurred()) return false;
     if (meta.shape[i] < -1) {
       raise_argument_error(true, who + ": an extent is negative");
@@ -72,8 +73,8 @@ bool read_storage(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
 
 bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, PyObject* storages,
                 std::vector<tarsia_meta>& metas) {
-  const Ref shape_items(shapes == Py_None ? PyTuple_New(0) : PySequence_Tuple(shapes));
-  const Ref dtype_items(dtypes == Py_None ? PyTuple_New(0) : PySequence_Tuple(dtypes));
+  const Ref shape_items(shapes == Py_None ? PyTuple_New(0) : run_python<PySequence_Tuple>(shapes));
+  const Ref dtype_items(dtypes == Py_None ? PyTuple_New(0) : run_python<PySequence_Tuple>(dtypes));
   if (!shape_items || !dtype_items) return false;
   const Py_ssize_t n_shapes = PyTuple_Size(shape_items.get()), n_dtypes = PyTuple_Size(dtype_items.get());
   if (shapes != Py_None && dtypes != Py_None && n_shapes != n_dtypes) {
@@ -81,7 +82,7 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, PyObjec
                                     " shapes and " + std::to_string(n_dtypes) + " dtypes");
     return false;
   }
-  const Ref storage_items(storages ? PySequence_Tuple(storages) : PyTuple_New(0));
+  const Ref storage_items(storages ? run_python<PySequence_Tuple>(storages) : PyTuple_New(0));
   if (!storage_items) return false;
   const Py_ssize_t n_storages = PyTuple_Size(storage_items.get());
   if (storages && n_storages != std::max(n_shapes, n_dtypes)) {
@@ -114,19 +115,66 @@ bool read_meta(const std::string& who, PyObject* shape, PyObject* dtype, tarsia_
          (dtype == Py_None || read_dtype(who, dtype, meta));
 }
 
-PyObject* count_op(tarsia_op_handle* handle, PyObject* names, PyObject* const* values) {
+namespace {
+
+/// Calls `run` with the request of these attributes and no inputs, without the GIL. False with an error set.
+template <class Run>
+bool ask_op(tarsia_op_handle* handle, PyObject* names, PyObject* const* values, const Run& run) {
   Frame frame;
   Attributes attributes;
-  if (!read_attributes(frame, *tarsia_op_describe(handle), names, values, attributes)) return nullptr;
+  if (!read_attributes(frame, *tarsia_op_describe(handle), names, values, attributes)) return false;
   const tarsia_op_request request = request_for({}, attributes, {TARSIA_CPU, 0});
-  uint32_t n_inputs = 0, n_outputs = 0;
   int32_t code;
   {
     const Call call(frame);
     const Unlocked unlocked(true);
-    code = tarsia_op_count(handle, &request, &n_inputs, &n_outputs);
+    code = run(request);
   }
-  return code ? raise_last_error() : Py_BuildValue("II", n_inputs, n_outputs);
+  if (code) raise_last_error();
+  return code == 0;
+}
+
+}  // namespace
+
+PyObject* count_op(tarsia_op_handle* handle, PyObject* names, PyObject* const* values) {
+  uint32_t n_inputs = 0, n_outputs = 0;
+  if (!ask_op(handle, names, values, [&](const tarsia_op_request& request) {
+        return tarsia_op_count(handle, &request, &n_inputs, &n_outputs);
+      }))
+    return nullptr;
+  return Py_BuildValue("II", n_inputs, n_outputs);
+}
+
+bool declared_attributes(const tarsia_op& op, PyObject* names, PyObject* const* values, Ref& own,
+                         std::vector<PyObject*>& own_values) {
+  if (!names) return true;
+  const Ref list(PyList_New(0));
+  for (Py_ssize_t k = 0; list && k < PyTuple_Size(names); ++k) {
+    PyObject* name = PyTuple_GetItem(names, k);
+    for (uint32_t i = 0; i < op.n_attributes; ++i) {
+      if (PyUnicode_CompareWithASCIIString(name, op.attributes[i].name) != 0) continue;
+      if (PyList_Append(list.get(), name) != 0) return false;
+      own_values.push_back(values[k]);
+    }
+  }
+  if (list && own_values.empty()) return true;
+  own = Ref(list ? PyList_AsTuple(list.get()) : nullptr);
+  return static_cast<bool>(own);
+}
+
+bool OpWithInputs::ask(tarsia_op_handle* handle, PyObject* names, PyObject* const* values) {
+  m_op = *tarsia_op_describe(handle);
+  if (!names_inputs(m_op)) return true;
+  uint32_t n = 0, n_outputs = 0;
+  if (!ask_op(handle, names, values, [&](const tarsia_op_request& request) {
+        const int32_t code = tarsia_op_count(handle, &request, &n, &n_outputs);
+        m_ports.resize(n);
+        return code ? code : tarsia_op_inputs(handle, &request, m_ports.data(), &n);
+      }))
+    return false;
+  m_op.inputs = m_ports.data();
+  m_op.n_inputs = n;
+  return true;
 }
 
 PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes, PyObject* storages,

@@ -23,7 +23,7 @@ namespace {
 struct Borrowed {
   tarsia_storage storage;
   tarsia_tensor tensor;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape, strides;
 };
 
 tarsia_storage* borrow_tensor(const tarsia_tensor& tensor, int32_t framework) {
@@ -31,7 +31,8 @@ tarsia_storage* borrow_tensor(const tarsia_tensor& tensor, int32_t framework) {
   borrowed->tensor = tensor;
   borrowed->shape.assign(tensor.shape, tensor.shape + tensor.ndim);
   borrowed->tensor.shape = borrowed->shape.data();
-  borrowed->tensor.strides = nullptr;  // implementations get contiguous tensors
+  if (tensor.strides) borrowed->strides.assign(tensor.strides, tensor.strides + tensor.ndim);
+  borrowed->tensor.strides = tensor.strides ? borrowed->strides.data() : nullptr;
   borrowed->storage.tensor = &borrowed->tensor;
   borrowed->storage.refs = 1;
   borrowed->storage.framework = framework;
@@ -68,9 +69,11 @@ const tarsia_meta& OpTensors::meta_of_input(uint32_t i) const {
 
 std::string OpTensors::name_of_output(uint32_t i) const {
   const tarsia_op& op = *m_context.info->declared;
-  return m_context.pass == TARSIA_FORWARD
-             ? std::string("output '") + op.outputs[std::min(i, op.n_outputs - 1)].name + "'"
-             : std::string("the gradient of '") + port_of(op, i)->name + "'";
+  if (m_context.pass == TARSIA_FORWARD)
+    return std::string("output '") + op.outputs[std::min(i, op.n_outputs - 1)].name + "'";
+  const tarsia_port* port = m_context.info->ports ? m_context.info->ports + i : port_of(op, i);
+  return port && *port->name ? std::string("the gradient of '") + port->name + "'"
+                             : "the gradient of input " + std::to_string(i);
 }
 
 PyObject* OpTensors::input(uint32_t i) {
@@ -125,7 +128,7 @@ PyObject* OpTensors::sparse_output(uint32_t i, const tarsia_meta& meta) {
   const Ref shape(current ? tuple_of(static_cast<uint64_t>(meta.ndim),
                                      [&](uint64_t k) { return PyLong_FromLongLong(meta.shape[k]); })
                           : nullptr);
-  const Ref module(shape ? PyImport_ImportModule("tarsia._sparse") : nullptr);
+  const Ref module(shape ? import_module("tarsia._sparse") : nullptr);
   if (!module) return nullptr;
   const auto slot = m_slots.emplace_back(std::make_shared<Slot>(Slot{&m_context, &frame(), i}));
   const nb::object allocate = nb::cpp_function([slot](nb::handle count) {
@@ -133,9 +136,9 @@ PyObject* OpTensors::sparse_output(uint32_t i, const tarsia_meta& meta) {
     if (!parts) throw nb::python_error();
     return nb::steal(parts);
   });
-  return PyObject_CallMethod(module.get(), "SparseOutput", "iOsOOs", int(meta.storage), shape.get(),
-                             dtype_name(meta.dtype).c_str(), current.get(), allocate.ptr(),
-                             name_of_output(i).c_str());
+  return call_method(module.get(), "sparse_output", "iOsOOs", int(meta.storage), shape.get(),
+                     dtype_name(meta.dtype).c_str(), current.get(), allocate.ptr(),
+                     name_of_output(i).c_str());
 }
 
 PyObject* OpTensors::allocate(const Slot& slot, PyObject* count) {
@@ -147,7 +150,7 @@ PyObject* OpTensors::allocate(const Slot& slot, PyObject* count) {
   const tarsia_bind_info& info = *context.info;
   const tarsia_meta& meta = context.pass == TARSIA_FORWARD ? info.outputs[slot.i] : info.inputs[slot.i];
   int overflow = 0;
-  const int64_t n = PyLong_AsLongLongAndOverflow(count, &overflow);
+  const int64_t n = run_python<PyLong_AsLongLongAndOverflow>(count, &overflow);
   if (overflow) {
     PyErr_SetString(PyExc_ValueError, "allocate: the number of elements is too large");
     return nullptr;

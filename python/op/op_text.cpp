@@ -26,11 +26,13 @@ std::string default_text(const tarsia_attribute& attribute) {
     const bool is_choice =
         value.kind == TARSIA_KIND_INT && value.i >= 0 && static_cast<uint64_t>(value.i) < attribute.n_choices;
     Ref object(is_choice ? PyUnicode_FromString(attribute.choices[value.i]) : value_object(value));
-    if (value.kind == TARSIA_KIND_LIST) object = Ref(PySequence_List(object.get()));
-    return "=" + text_of(Ref(PyObject_Repr(object.get())).get());
+    if (value.kind == TARSIA_KIND_LIST) object = Ref(run_python<PySequence_List>(object.get()));
+    return "=" + text_of(Ref(run_python<PyObject_Repr>(object.get())).get());
   }
   if (attribute.default_text && attribute.type.kind == TARSIA_KIND_STRING)
-    return "=" + text_of(Ref(PyObject_Repr(Ref(PyUnicode_FromString(attribute.default_text)).get())).get());
+    return "=" +
+           text_of(
+               Ref(run_python<PyObject_Repr>(Ref(PyUnicode_FromString(attribute.default_text)).get())).get());
   if (attribute.default_text) return std::string("=") + attribute.default_text;
   return attribute.flags & TARSIA_ATTRIBUTE_REQUIRED ? "" : "=None";
 }

@@ -30,7 +30,9 @@ int request_named(const tarsia_op& op, PyObject* object) {
 }  // namespace
 
 const tarsia_port* port_of(const tarsia_op& op, uint32_t i) {
-  return op.n_inputs ? &op.inputs[std::min(i, op.n_inputs - 1)] : nullptr;
+  if (i < op.n_inputs) return &op.inputs[i];
+  const tarsia_port* last = op.n_inputs ? &op.inputs[op.n_inputs - 1] : nullptr;
+  return last && last->flags & TARSIA_PORT_VARIADIC ? last : nullptr;
 }
 
 const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* object, bool writes,
@@ -124,7 +126,7 @@ bool Outputs::take(const OutputArguments& output_arguments) {
 
 bool Outputs::take_out(PyObject* out) {
   const bool is_list = PyList_Check(out) || PyTuple_Check(out);
-  PyObject* items = is_list ? PySequence_Tuple(out) : PyTuple_Pack(1, out);
+  PyObject* items = is_list ? run_python<PySequence_Tuple>(out) : PyTuple_Pack(1, out);
   if (!items) return false;
   m_frame.keep(items);
   const tarsia_op& op = *m_pass.bound->description;
@@ -168,7 +170,7 @@ bool Outputs::take_sparse(uint32_t i, PyObject* item) {
 bool Outputs::take_requests(PyObject* req) {
   const tarsia_op& op = *m_pass.bound->description;
   const bool is_list = PyList_Check(req) || PyTuple_Check(req);
-  PyObject* items = is_list ? PySequence_Tuple(req) : PyTuple_Pack(1, req);
+  PyObject* items = is_list ? run_python<PySequence_Tuple>(req) : PyTuple_Pack(1, req);
   if (!items) return false;
   m_frame.keep(items);
   if (is_list && PyTuple_Size(items) != m_n_visible) {

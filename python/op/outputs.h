@@ -13,7 +13,7 @@ namespace tarsia::python {
 /// A bound op as its calls see it.
 struct Bound {
   tarsia_op_handle* op;
-  const tarsia_op* description;
+  const tarsia_op* description;  ///< its inputs are those of the binding
   tarsia_bound_op* bound;
   const tarsia_meta* inputs;
   const tarsia_meta* outputs;

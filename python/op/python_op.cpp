@@ -20,6 +20,7 @@
 #include "python/core/errors.h"
 #include "python/core/pending_exception.h"
 #include "python/op/attributes.h"
+#include "python/op/described_op.h"
 #include "python/op/op_tensors.h"
 #include "python/op/op_text.h"
 #include "python/op/unwritten.h"
@@ -42,26 +43,12 @@ struct PythonImplementation {
   int index;
 };
 
-/// An op as the registry sees it, and the data that it points to.
-struct Defined {
+/// An op as the registry sees it.
+struct Defined : DescribedOp {
   Ref definition;
-  std::deque<std::string> texts;
-  std::vector<tarsia_port> inputs, outputs;
-  std::vector<tarsia_attribute> attributes;
-  std::deque<tarsia_type> elements;
-  std::deque<std::vector<const char*>> choices;
-  std::deque<tarsia_value> defaults;
-  std::deque<std::vector<tarsia_value>> default_items;
-  std::vector<tarsia_implementation> implementations;
   std::deque<PythonImplementation> python_implementations;
-  std::vector<tarsia_inplace> inplace;
-  std::vector<const char*> needs;
-  std::deque<std::vector<tarsia_inplace>> own_pairs;  ///< of implementations
-  tarsia_op op{};
   bool amends = false;                ///< infer takes what amendments() makes
   tarsia_library* library = nullptr;  ///< that of this op; lives as long as it
-
-  const char* keep(const char* text) { return texts.emplace_back(text).c_str(); }
 };
 
 /// Runs f with the GIL held. Does not run it once the interpreter is gone, or while another thread takes it
@@ -113,7 +100,7 @@ int32_t ended() {
 int32_t capture_error() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
+  run_python<PyErr_NormalizeException>(&type, &value, &traceback);
   if (value && traceback) PyException_SetTraceback(value, traceback);
   const Ref owned_type(type), exception(value), owned_traceback(traceback);
   const auto is = [&](PyObject* kind) { return PyErr_GivenExceptionMatches(value, kind) != 0; };
@@ -123,9 +110,8 @@ int32_t capture_error() {
                        : is(PyExc_MemoryError)         ? TARSIA_OUT_OF_MEMORY
                        : is(PyExc_NotImplementedError) ? TARSIA_UNSUPPORTED
                                                        : TARSIA_OP_ERROR;
-  const Ref module(PyImport_ImportModule("tarsia._define"));
-  const Ref description(module ? PyObject_CallMethod(module.get(), "describe_exception", "O", value)
-                               : nullptr);
+  const Ref module(import_module("tarsia._define"));
+  const Ref description(module ? call_method(module.get(), "describe_exception", "O", value) : nullptr);
   PyErr_Clear();
   const std::string text = description ? text_of(description.get()) : "an exception in Python";
   keep_exception(text, Ref::borrow(value));
@@ -152,10 +138,10 @@ int32_t count_outputs(void* user, const tarsia_bind_info* info, uint32_t*, uint3
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
   const Ref values(attributes_object(*info)), others(other_attributes_object(*info));
-  const Ref n(values && others ? PyObject_CallMethod(defined->definition.get(), "count_outputs", "OO",
-                                                     values.get(), others.get())
-                               : nullptr);
-  const long count = n ? PyLong_AsLong(n.get()) : -1;
+  const Ref n(values && others
+                  ? call_method(defined->definition.get(), "count_outputs", "OO", values.get(), others.get())
+                  : nullptr);
+  const long count = n ? run_python<PyLong_AsLong>(n.get()) : -1;
   if (PyErr_Occurred()) return capture_error();
   *n_outputs = static_cast<uint32_t>(count);
   return 0;
@@ -167,7 +153,7 @@ Ref instance_of(const Defined& defined, const tarsia_bind_info& info) {
   if (!(defined.op.flags & TARSIA_OP_EXTENDS)) return Ref::borrow(object_of(info.params));
   const Ref values(attributes_object(info)), others(other_attributes_object(info));
   return Ref(values && others
-                 ? PyObject_CallMethod(defined.definition.get(), "create", "OO", values.get(), others.get())
+                 ? call_method(defined.definition.get(), "create", "OO", values.get(), others.get())
                  : nullptr);
 }
 
@@ -178,7 +164,7 @@ int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
   if (!defined->definition) return ended();
   const Ref values(attributes_object(*info)), others(other_attributes_object(*info));
   Ref object(values && others
-                 ? PyObject_CallMethod(defined->definition.get(), "create", "OO", values.get(), others.get())
+                 ? call_method(defined->definition.get(), "create", "OO", values.get(), others.get())
                  : nullptr);
   if (!object) return capture_error();
   auto* binding = new Binding{std::move(object)};
@@ -222,7 +208,7 @@ bool set_meta(PyObject* found, tarsia_meta& meta) {
     meta.ndim = static_cast<int32_t>(ndim);
     for (int d = 0; d < meta.ndim; ++d) {
       PyObject* extent = PyTuple_GetItem(shape, d);
-      meta.shape[d] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
+      meta.shape[d] = extent == Py_None ? -1 : run_python<PyLong_AsLongLong>(extent);
       if (PyErr_Occurred()) return false;
     }
   }
@@ -282,15 +268,15 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
     try {
       const nb::object more = amendments(slot);
       if (inputs && outputs)
-        found = Ref(PyObject_CallMethod(defined->definition.get(), "infer", "OOOO", object_of(info->params),
-                                        inputs.get(), outputs.get(), more.ptr()));
+        found = Ref(call_method(defined->definition.get(), "infer", "OOOO", object_of(info->params),
+                                inputs.get(), outputs.get(), more.ptr()));
     } catch (nb::python_error& error) {
       error.restore();
     }
     *slot = nullptr;
   } else if (inputs && outputs) {
-    found = Ref(PyObject_CallMethod(defined->definition.get(), "infer", "OOO", object_of(info->params),
-                                    inputs.get(), outputs.get()));
+    found = Ref(call_method(defined->definition.get(), "infer", "OOO", object_of(info->params), inputs.get(),
+                            outputs.get()));
   }
   for (uint32_t i = 0; found && i < info->n_inputs + info->n_outputs; ++i) {
     PyObject* item = PyList_GetItem(found.get(), i);
@@ -310,8 +296,8 @@ Ref asked(const PythonImplementation& implementation, const char* method, const 
       outputs(metadata_of(info.outputs, info.n_outputs)),
       instance(instance_of(*implementation.defined, info));
   Ref answer(inputs && outputs && instance
-                 ? PyObject_CallMethod(implementation.defined->definition.get(), method, "iOOO",
-                                       implementation.index, instance.get(), inputs.get(), outputs.get())
+                 ? call_method(implementation.defined->definition.get(), method, "iOOO", implementation.index,
+                               instance.get(), inputs.get(), outputs.get())
                  : nullptr);
   if (!answer) capture_error();
   return answer;
@@ -329,7 +315,7 @@ int64_t workspace(void* user, const tarsia_bind_info* info) {
   const Locked locked;
   const Ref answer = asked(*static_cast<const PythonImplementation*>(user), "workspace", *info);
   if (!answer) return -1;
-  const int64_t bytes = PyLong_AsLongLong(answer.get());
+  const int64_t bytes = run_python<PyLong_AsLongLong>(answer.get());
   return PyErr_Occurred() ? capture_error(), -1 : bytes;
 }
 
@@ -359,9 +345,8 @@ int32_t run(void* user, const tarsia_op_context* context) {
         PyTuple_SetItem(requests.get(), i - n_in,
                         PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
     }
-    const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
-                                       implementation->index, instance.get(), arguments.get(),
-                                       requests.get()));
+    const Ref done(call_method(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
+                               implementation->index, instance.get(), arguments.get(), requests.get()));
     if (!done) {
       const int32_t code = capture_error();
       // The traceback holds the frames' variables, and with them tensors that end with the call.
@@ -410,147 +395,28 @@ void forget_ops() {
   for (Binding* binding : g_bindings) gone.push_back(std::move(binding->object));
 }
 
-template <class Key>
-const char* text_at(nb::handle container, Key key) {
-  return nb::borrow<nb::str>(container[key]).c_str();
+/// Shows a warning at the code that called the package. False with an error set if a filter makes one of it.
+bool warn_caller(const char* message) {
+  const Ref module(import_module("tarsia._compile.loading"));
+  return module && Ref(call_method(module.get(), "warn_caller", "s", message));
 }
 
-/// The value of a bool, int, float, str or a tuple of them.
-tarsia_value value_of(Defined& defined, nb::handle object) {
-  tarsia_value value{};
-  if (PyBool_Check(object.ptr())) {
-    value.kind = TARSIA_KIND_BOOL;
-    value.i = object.is(nb::handle(Py_True));
-  } else if (PyLong_Check(object.ptr())) {
-    value.kind = TARSIA_KIND_INT;
-    value.i = nb::cast<int64_t>(object);
-  } else if (PyFloat_Check(object.ptr())) {
-    value.kind = TARSIA_KIND_FLOAT;
-    value.f = nb::cast<double>(object);
-  } else if (PyTuple_Check(object.ptr())) {
-    std::vector<tarsia_value>& items = defined.default_items.emplace_back();
-    for (nb::handle item : nb::borrow<nb::tuple>(object)) items.push_back(value_of(defined, item));
-    value.kind = TARSIA_KIND_LIST;
-    value.v = items.data();
-    value.size = static_cast<uint32_t>(items.size());
-  } else {
-    value.kind = TARSIA_KIND_STRING;
-    value.s = defined.keep(nb::borrow<nb::str>(object).c_str());
-    value.size = static_cast<uint32_t>(std::strlen(value.s));
-  }
-  return value;
-}
-
-const tarsia_value& keep_value(Defined& defined, nb::handle object) {
-  return defined.defaults.emplace_back(value_of(defined, object));
-}
-
-/// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
-/// tarsia._define.attributes.Attribute has them], in-place pairs, implementations
-/// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
-/// predicate, in-place pairs, whether it tells its workspace)], the names of what backward needs or None,
-/// whether it counts its outputs, infers, amends attributes, takes undeclared ones, takes sparse tensors, has
-/// state, is random, adds its implementations to an op that is registered. Returns a function that takes the
-/// op out of the registry.
+/// Registers an op: `spec` is what read_description reads, with what follows of whether the op infers, amends
+/// attributes, counts its outputs, has state, and adds its implementations to an op that is registered.
+/// Returns a function that takes the op out of the registry.
 nb::object define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
-  const auto text = [&](const char* key) { return defined->keep(nb::borrow<nb::str>(spec[key]).c_str()); };
   const auto flag = [&](const char* key) { return nb::cast<bool>(spec[key]); };
   tarsia_op& op = defined->op;
-  op.size = sizeof op;
-  op.name = text("name");
-  op.description = text("description");
-  op.location = text("location");
-  for (const auto& [key, ports] :
-       {std::pair{"inputs", &defined->inputs}, std::pair{"outputs", &defined->outputs}})
-    for (nb::handle port : nb::borrow<nb::list>(spec[key]))
-      ports->push_back(
-          {defined->keep(text_at(port, 0)), defined->keep(text_at(port, 2)), nb::cast<uint32_t>(port[1])});
-  for (nb::handle item : nb::borrow<nb::list>(spec["attributes"])) {
-    tarsia_attribute attribute{};
-    attribute.size = sizeof attribute;
-    const auto has = [&](const char* key) { return nb::cast<bool>(item[key]); };
-    attribute.name = defined->keep(text_at(item, "name"));
-    attribute.description = defined->keep(text_at(item, "description"));
-    tarsia_type type{};
-    const std::string kind = text_at(item, "kind");
-    type.kind = kind == "bool"    ? TARSIA_KIND_BOOL
-                : kind == "int"   ? TARSIA_KIND_INT
-                : kind == "float" ? TARSIA_KIND_FLOAT
-                                  : TARSIA_KIND_STRING;
-    if (kind == "int") type.dtype = {TARSIA_INT, 64, 1};
-    if (kind == "float") type.dtype = {TARSIA_FLOAT, 64, 1};
-    if (kind == "bool") type.dtype = {TARSIA_BOOL, 8, 1};
-    if (has("is_list")) {
-      defined->elements.push_back(type);
-      type = {};
-      type.kind = TARSIA_KIND_LIST;
-      type.n_elements = 1;
-      type.elements = &defined->elements.back();
-    }
-    type.flags = static_cast<uint8_t>(has("optional") ? TARSIA_TYPE_OPTIONAL : 0);
-    attribute.type = type;
-    attribute.flags = has("required") ? TARSIA_ATTRIBUTE_REQUIRED : 0;
-    if (!item["default"].is_none()) attribute.default_value = &keep_value(*defined, item["default"]);
-    if (!item["least"].is_none()) {
-      attribute.flags |= TARSIA_ATTRIBUTE_MIN;
-      attribute.min = nb::cast<double>(item["least"]);
-    }
-    if (!item["most"].is_none()) {
-      attribute.flags |= TARSIA_ATTRIBUTE_MAX;
-      attribute.max = nb::cast<double>(item["most"]);
-    }
-    std::vector<const char*>& choices = defined->choices.emplace_back();
-    for (nb::handle choice : nb::borrow<nb::tuple>(item["choices"]))
-      choices.push_back(defined->keep(nb::borrow<nb::str>(choice).c_str()));
-    attribute.choices = choices.data();
-    attribute.n_choices = static_cast<uint32_t>(choices.size());
-    defined->attributes.push_back(attribute);
-  }
-  for (nb::handle pair : nb::borrow<nb::list>(spec["inplace"]))
-    defined->inplace.push_back({nb::cast<uint32_t>(pair[0]), nb::cast<uint32_t>(pair[1])});
-  const uint32_t all = 1u << TARSIA_REQUEST_NULL | 1u << TARSIA_REQUEST_WRITE | 1u << TARSIA_REQUEST_INPLACE |
-                       1u << TARSIA_REQUEST_ADD;
-  for (nb::handle item : nb::borrow<nb::list>(spec["implementations"])) {
-    defined->python_implementations.push_back(
-        {defined.get(), static_cast<int>(defined->python_implementations.size())});
-    tarsia_implementation implementation{};
-    implementation.size = sizeof implementation;
-    implementation.pass = nb::cast<bool>(item[0]) ? TARSIA_BACKWARD : TARSIA_FORWARD;
-    implementation.device_type = nb::cast<bool>(item[1]) ? TARSIA_GPU : TARSIA_CPU;
-    implementation.storage_any = nb::cast<bool>(item[2]);
-    implementation.requests = nb::cast<bool>(item[3]) ? all : 1u << TARSIA_REQUEST_WRITE;
-    implementation.priority = nb::cast<int32_t>(item[4]);
-    implementation.name = defined->keep(text_at(item, 5));
-    if (nb::cast<bool>(item[6])) implementation.applies = applies;
-    implementation.applies_user = implementation.run_user = &defined->python_implementations.back();
-    implementation.run = run;
-    std::vector<tarsia_inplace>& pairs = defined->own_pairs.emplace_back();
-    for (nb::handle pair : nb::borrow<nb::list>(item[7]))
-      pairs.push_back({nb::cast<uint32_t>(pair[0]), nb::cast<uint32_t>(pair[1])});
-    implementation.inplace = pairs.data();
-    implementation.n_inplace = static_cast<uint32_t>(pairs.size());
-    if (nb::cast<bool>(item[8])) implementation.workspace = workspace;
-    implementation.workspace_user = implementation.run_user;
-    defined->implementations.push_back(implementation);
-  }
-  op.n_inputs = static_cast<uint32_t>(defined->inputs.size());
-  op.n_outputs = static_cast<uint32_t>(defined->outputs.size());
-  op.n_attributes = static_cast<uint32_t>(defined->attributes.size());
-  op.n_implementations = static_cast<uint32_t>(defined->implementations.size());
-  op.n_inplace = static_cast<uint32_t>(defined->inplace.size());
-  op.inputs = defined->inputs.data();
-  op.outputs = defined->outputs.data();
-  op.attributes = defined->attributes.data();
-  op.implementations = defined->implementations.data();
-  op.inplace = defined->inplace.data();
-  if (!spec["backward_needs"].is_none()) {
-    for (nb::handle name : nb::borrow<nb::list>(spec["backward_needs"]))
-      defined->needs.push_back(defined->keep(nb::borrow<nb::str>(name).c_str()));
-    op.n_backward_needs = static_cast<uint32_t>(defined->needs.size());
-    defined->needs.push_back("");  // so that there is a list, also of no names
-    op.backward_needs = defined->needs.data();
+  for (const OwnFunctions& own : read_description(spec, *defined)) {
+    const auto i = defined->python_implementations.size();
+    defined->python_implementations.push_back({defined.get(), static_cast<int>(i)});
+    tarsia_implementation& one = defined->implementations[i];
+    one.run = run;
+    if (own.applies) one.applies = applies;
+    if (own.workspace) one.workspace = workspace;
+    one.run_user = one.applies_user = one.workspace_user = &defined->python_implementations.back();
   }
   op.user = defined.get();
   defined->amends = flag("amends");
@@ -563,9 +429,6 @@ nb::object define_op(nb::object definition, nb::dict spec) {
   if (flag("counts_outputs")) op.arity = count_outputs;
   if (flag("infers")) op.infer = infer;
   if (flag("stateful")) op.create_state = create_state;
-  if (flag("any_attributes")) op.flags |= TARSIA_OP_ANY_ATTRIBUTES;
-  if (flag("sparse")) op.flags |= TARSIA_OP_INFERS_STORAGE;
-  if (flag("random")) op.flags |= TARSIA_OP_RANDOM;
   const tarsia_op* described = &op;
   tarsia_library* library = nullptr;
   const char* name = op.name;
@@ -579,7 +442,7 @@ nb::object define_op(nb::object definition, nb::dict spec) {
   uint64_t n = 0;
   const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
   bool is_error = false;  // under -W error
-  for (uint64_t i = 0; i < n; ++i) is_error |= PyErr_WarnEx(PyExc_UserWarning, warnings[i].message, 1) != 0;
+  for (uint64_t i = 0; i < n && !is_error; ++i) is_error = !warn_caller(warnings[i].message);
   const std::shared_ptr<tarsia_library> held(library, tarsia_library_release);  // the registry keeps it, too
   if (is_error) throw nb::python_error();
   return nb::cpp_function([held] { tarsia_library_unload(held.get()); });

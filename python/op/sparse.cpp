@@ -10,9 +10,9 @@ namespace {
 /// tarsia._sparse.NAME(…).
 PyObject* call_helper(const char* name, PyObject* arguments) {
   const Ref own(arguments);
-  const Ref module(own ? PyImport_ImportModule("tarsia._sparse") : nullptr);
-  const Ref function(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
-  return function ? PyObject_CallObject(function.get(), own.get()) : nullptr;
+  const Ref module(own ? import_module("tarsia._sparse") : nullptr);
+  const Ref function(module ? run_python<PyObject_GetAttrString>(module.get(), name) : nullptr);
+  return function ? call_object(function.get(), own.get()) : nullptr;
 }
 
 /// Item i of the tuple that stays alive with the frame, as a contiguous tensor.
@@ -43,7 +43,7 @@ const tarsia_tensor* read_sparse(Frame& frame, PyObject* object) {
   auto* argument = frame.room_for<SparseArgument>(1);
   *argument = {};
   argument->object = object;
-  argument->storage = static_cast<uint8_t>(PyLong_AsLong(PyTuple_GetItem(parts, 0)));
+  argument->storage = static_cast<uint8_t>(run_python<PyLong_AsLong>(PyTuple_GetItem(parts, 0)));
   tarsia_sparse& sparse = argument->sparse;
   if (!read_part(frame, parts, 2, sparse.values) || !read_part(frame, parts, 3, sparse.indices) ||
       !read_part(frame, parts, 4, sparse.indptr))
@@ -54,7 +54,7 @@ const tarsia_tensor* read_sparse(Frame& frame, PyObject* object) {
   sparse.whole.ndim = static_cast<int32_t>(PyTuple_Size(shape));
   sparse.whole.shape = frame.room_for<int64_t>(sparse.whole.ndim);
   for (int32_t i = 0; i < sparse.whole.ndim; ++i)
-    sparse.whole.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    sparse.whole.shape[i] = run_python<PyLong_AsLongLong>(PyTuple_GetItem(shape, i));
   if (PyErr_Occurred()) return nullptr;
   argument->previous = frame.last_sparse;
   frame.last_sparse = argument;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "python/core/dtype.h"
 #include "python/op/outputs.h"
 #include "python/op/python_op.h"
 
@@ -48,12 +49,12 @@ UnwrittenOutputs::UnwrittenOutputs(const tarsia_op_context& context) {
 
 void UnwrittenOutputs::mark(uint32_t output, const tarsia_tensor& tensor) {
   const int64_t n = arguments::element_count(tensor);
-  const int64_t item = tensor.dtype.bits / 8 * tensor.dtype.lanes;
+  const int64_t item = item_bytes(tensor.dtype);
   char* const first = static_cast<char*>(tensor.data) + tensor.byte_offset;
   const bool is_float = signalling_nan(tensor.dtype) != 0;
   const bool is_bool = tensor.dtype.code == TARSIA_BOOL;
   const int64_t bytes = n * item;
-  if (!item || bytes == 0) return;
+  if (bytes == 0) return;
   if (!is_float && !is_bool && bytes < k_fewest_bytes) {
     std::memset(first, 0, static_cast<size_t>(bytes));
     return;

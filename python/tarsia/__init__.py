@@ -46,14 +46,18 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "AddedImplementation",
     "BoundGraph",
     "BoundOp",
+    "CapturedGraph",
+    "Cell",
     "Expression",
     "Function",
     "Graph",
     "GraphValue",
     "Kernel",
     "KernelLaunch",
+    "KernelTemplate",
     "Library",
     "Op",
+    "Plan",
     "Range",
     "RowSparse",
     "Session",
@@ -96,15 +100,19 @@ def __getattr__(name):
         from ._expressions.elementwise import elementwise as value
     elif name == "reduction":
         from ._expressions.reduction import reduction as value
-    elif name == "Session":
-        from ._session import Session as value
-    elif name in ("Graph", "BoundGraph", "GraphValue"):
+    elif name in ("Cell", "Session"):
+        from . import _session
+
+        value = getattr(_session, name)
+    elif name in ("Graph", "BoundGraph", "CapturedGraph", "GraphValue", "Plan"):
         from . import _graph
 
         value = getattr(_graph, name)
+    elif name == "KernelTemplate":
+        from ._kernels import KernelTemplate as value
     elif name == "ops":
         from ._ops import ops as value
-    elif name in ("torch", "jax", "tvm_ffi"):  # the first two import PyTorch and JAX
+    elif name in ("compat", "jax", "mobula", "testing", "torch", "tvm_ffi"):  # some of them import NumPy, PyTorch or JAX
         import importlib
 
         value = importlib.import_module(f"tarsia.{name}")

@@ -6,6 +6,12 @@ from typing import Any, Literal, TypeVar, overload
 
 from typing_extensions import TypedDict, Unpack
 
+from . import compat as compat
+from . import jax as jax
+from . import mobula as mobula
+from . import testing as testing
+from . import torch as torch
+from . import tvm_ffi as tvm_ffi
 from ._define.attributes import Range as Range
 from ._errors import (
     ArgumentError as ArgumentError,
@@ -37,10 +43,14 @@ from ._errors import (
 )
 from ._cache.packs import Recording as _Recording
 from ._graph import BoundGraph as BoundGraph
+from ._graph import CapturedGraph as CapturedGraph
 from ._graph import Graph as Graph
 from ._graph import GraphValue as GraphValue
+from ._graph import Plan as Plan
+from ._kernels import KernelTemplate as KernelTemplate
 from ._cache.no_compile import NoCompile as _NoCompile
 from ._ops import _Ops
+from ._session import Cell as Cell
 from ._session import Session as Session
 from ._sparse import RowSparse as RowSparse
 from ._sparse import SparseOutput as SparseOutput
@@ -86,14 +96,18 @@ __all__ = [
     "AddedImplementation",
     "BoundGraph",
     "BoundOp",
+    "CapturedGraph",
+    "Cell",
     "Expression",
     "Function",
     "Graph",
     "GraphValue",
     "Kernel",
     "KernelLaunch",
+    "KernelTemplate",
     "Library",
     "Op",
+    "Plan",
     "Range",
     "RowSparse",
     "Session",
@@ -276,6 +290,8 @@ def implementation(
     name: str = "",
     inplace: str | Sequence[_Pair] = (),
     workspace: Callable[..., int] | None = None,
+    layout: Mapping[str, Sequence[int]] | None = None,
+    any_layout: bool = False,
 ) -> Callable[[_Author], _Author]: ...
 
 class AddedImplementation:
@@ -283,7 +299,6 @@ class AddedImplementation:
 
     op: str
     name: str
-    def __init__(self, op: str, name: str, remove: Callable[[], None]) -> None: ...
     def remove(self) -> None: ...
     def __enter__(self) -> AddedImplementation: ...
     def __exit__(self, *exception: object) -> None: ...
@@ -301,6 +316,9 @@ def add_implementation(
     forward_inplace: str | Sequence[_Pair] = (),
     backward_inplace: str | Sequence[_Pair] = (),
     workspace: Callable[..., int] | None = None,
+    forward_layout: Mapping[str, Sequence[int]] | None = None,
+    backward_layout: Mapping[str, Sequence[int]] | None = None,
+    any_layout: bool = False,
 ) -> AddedImplementation: ...
 def elementwise(
     inputs: str,

@@ -250,6 +250,40 @@ def to_path(value, what):
     return to_text(os.fsdecode(value), what)
 
 
+def to_names(values, what):
+    """A list of names; one is a list of one."""
+    if isinstance(values, str):
+        return [to_text(values, what)]
+    try:
+        names = [] if isinstance(values, (bytes, bytearray)) else list(values)
+    except TypeError:
+        names = []
+    if not names and not isinstance(values, (list, tuple, set, frozenset, dict)):
+        raise type_error(what, "a name or a list of names", values)
+    return [to_text(name, f"{what}: each name") for name in names]
+
+
+def to_flag(value, what):
+    """A bool; numbers and None count as they do for Python, arrays do not."""
+    if value is not None and not isinstance(value, (bool, int)):
+        raise type_error(what, "True or False", value)
+    return bool(value)
+
+
+def to_callable(value, what):
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise type_error(what, "a function", value)
+    return value
+
+
+def to_dict(value, what):
+    """A dict whose keys are names; None is an empty one."""
+    if value is not None and not isinstance(value, dict):
+        raise type_error(what, "a dict of name to value", value)
+    return {to_text(name, f"{what}: each name"): one for name, one in (value or {}).items()}
+
+
 def write_text(path, text):
     """Writes a file to a path that the user has given."""
     path = to_path(path, "path")

@@ -259,12 +259,6 @@ class CompileForbidden(Error):
     current stream captures a CUDA graph. The message says why it is not in the cache."""
 
 
-# Their public name is what a traceback prints and what a pickle looks up. This file names them rather than
-# tarsia/__init__.py: they can be raised before that has run to its end.
-for _class in [value for value in globals().values() if isinstance(value, type)]:
-    _class.__module__ = "tarsia"
-
-
 def of_import(error):
     """What to raise when a module of this package could not be imported: without descriptors it cannot be read."""
     from errno import EMFILE, ENFILE
@@ -281,8 +275,7 @@ _NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
 
 def told(what=None):
     """Decorates a function: where Python refuses a call of it, since arguments are missing, too many or unknown, the error is a
-    tarsia.Error that says what to pass; without a text, the function's parameters. A function that looks for its caller finds it one
-    frame further out."""
+    tarsia.Error that says what to pass; without a text, the function's parameters."""
 
     def decorate(function):
         def call(*args, **keywords):
@@ -296,7 +289,7 @@ def told(what=None):
                 if (limit := of_import(error)) is error:
                     raise
                 raise limit from None
-            raise ArgumentTypeError(f"{message}; {what or _parameters(function)}")
+            raise ArgumentTypeError(f"{_as_called(message)}; {what or _parameters(function)}")
 
         # What functools.wraps does, whose import takes longer than all of this.
         for name, value in [("__wrapped__", function), *((name, getattr(function, name)) for name in _NAMED)]:
@@ -306,24 +299,59 @@ def told(what=None):
     return decorate
 
 
+def _as_called(text):
+    """A class is called by its name."""
+    return text.replace(".__init__()", "()", 1).replace(".__new__()", "()", 1)
+
+
 def _parameters(function):
     from inspect import signature
 
     given = signature(function)
     names = [str(one) for one in given.parameters.values() if one.name not in ("self", "cls")]
-    return f"it is called as {function.__name__}({', '.join(names)})"
+    name = function.__name__ if function.__name__ not in ("__init__", "__new__") else function.__qualname__.split(".")[-2]
+    return f"it is called as {name}({', '.join(names)})"
 
 
-def told_methods(one):
-    """Decorates a class: `told` for it and its public methods, which are functions of Python."""
+def told_methods(one=None, *, made=None, module="tarsia"):
+    """Decorates a class: `told` for it and its public methods, which are functions of Python. It has the name by which users know it, in
+    `module`. `made`: users do not call the class, and this says what gives them its objects, which `make` makes."""
+    if one is None:
+        return lambda one: told_methods(one, made=made, module=module)
+    one.__module__ = module
+    if made:
+        one._made_of, one.__init__ = one.__init__, _refusing(made)
     for name, value in list(vars(one).items()):
-        if name.startswith("_") and name != "__init__":
+        if name.startswith("_") and (made or name != "__init__"):
             continue
         if isinstance(value, classmethod):
             setattr(one, name, classmethod(told()(value.__func__)))
         elif isinstance(value, type(told)) and not hasattr(value, "__wrapped__"):
             setattr(one, name, told()(value))
     return one
+
+
+def _refusing(made):
+    """The __init__ of a class that programs do not call. Those of the extension say the same (refuse_call)."""
+
+    def __init__(self, /, *args, **keywords):
+        raise ArgumentTypeError(f"{type(self).__name__}() is not for programs; {made}")
+
+    return __init__
+
+
+def make(one, *args, **keywords):
+    """An object of a class that programs do not call."""
+    made = one.__new__(one)
+    made._made_of(*args, **keywords)
+    return made
+
+
+# Their public name is what a traceback prints and what a pickle looks up. This file names them rather than
+# tarsia/__init__.py: they can be raised before that has run to its end.
+for _class in [value for value in globals().values() if isinstance(value, type)]:
+    _class.__module__ = "tarsia"
+told_methods(Diagnostic)
 
 
 class _Finder:

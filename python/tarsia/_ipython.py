@@ -122,7 +122,7 @@ class TarsiaMagics(Magics):
                 return None
         if not text.strip():
             return None
-        cell = self._session.run(text)
+        cell = self._session._run(text)
         self._commands.note(cell)
         sys.stdout.write(cell.stdout)
         told = messages(cell, text)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ._comments import doc
-from ._errors import ArgumentTypeError, Unsupported, told, told_methods
+from ._errors import ArgumentTypeError, Unsupported, make, told, told_methods
 from ._tarsia import dtype_of
 
 
@@ -99,7 +99,7 @@ def _nvdisasm():
     return found
 
 
-@told_methods
+@told_methods(made="a template of kernels in a library, lib.NAME, is one")
 class KernelTemplate:
     """A template of kernels. ``t["float", 128]`` is an instantiation, a Kernel, compiled when it is first asked for. Types
     are str in C++, a NumPy or PyTorch dtype, or the name of one ("float32"); values are int, bool or str.
@@ -158,7 +158,7 @@ class KernelTemplate:
         for argument in arguments:
             texts.append(self._spell(argument, len(texts)))
         if self._lacks(len(texts)):
-            return KernelTemplate(self._library, self._name, tuple(texts), self._instances)
+            return make(KernelTemplate, self._library, self._name, tuple(texts), self._instances)
         return self._instance(tuple(texts))
 
     def __call__(self, *args, **kwargs):
@@ -262,8 +262,24 @@ class KernelTemplate:
             raise Unsupported(f"{self._title()} cannot be instantiated any more: library {self._library.name!r} was built "
                               f"ahead of time, with {has}; name {name} in its source")
         handle = recipe.kernels([name], self._file)
+        rows = handle.warnings()
+        if rows:
+            from ._compile.loading import callers_place, warn
+
+            warn(rows, recipe, callers_place())
+            self._keep_warnings(rows)
         full = handle.kernels()[0][0]
         return self._library._handle.kernel(full) or handle.kernel(full)
+
+    def _keep_warnings(self, rows):
+        """Adds those to the library's warnings that it has not, each with the notes behind it."""
+        kept = self._library._of_instances
+        known = [*self._library._handle.warnings(), *kept]
+        is_new = True
+        for row in rows:
+            is_new = row not in known if row[3] != "note" else is_new
+            if is_new:
+                kept.append(row)
 
     def _types_of(self, args, kwargs):
         """What the arguments say of the template's type parameters: the name of a C++ type for each, or None."""

@@ -6,9 +6,8 @@ import time
 
 from . import _compile_options, _errors, _tarsia
 from ._compile import recipe as _recipe
-from ._compile.loading import compile_and_load, forget_ops, warn
+from ._compile.loading import callers_place, compile_and_load, forget_ops, warn
 from ._compile.loading import explain as _explain
-from ._compile.loading import place as _place
 from ._compile.recipe import Prebuilt, Recipe, cached_only
 from ._compile_options import REQUIRED, required, to_bytes, to_path, to_text, to_texts, type_error
 
@@ -17,7 +16,7 @@ for _folder in sys.path:  # NVIDIA's wheels lie in any of them
         _tarsia.add_site_packages(_folder)
 
 
-@_errors.told_methods
+@_errors.told_methods(made="tarsia.load_inline and tarsia.load give one")
 class Library:
     """A loaded library, compiled from a string or built ahead of time.
 
@@ -34,6 +33,7 @@ class Library:
         self._pending = pending
         self._templates = {}
         self._modules = {}
+        self._of_instances = []  # the warnings of instantiations that the library itself has not
         if recipe is not None:
             _recipe.note_library(self)
 
@@ -108,10 +108,10 @@ class Library:
 
     @property
     def warnings(self):
-        """The compiler's warnings, a list of Diagnostic."""
+        """The compiler's warnings, a list of Diagnostic. Those of kernel templates follow when they are instantiated."""
         from ._errors import Diagnostic
 
-        found = [Diagnostic(*warning) for warning in self._handle.warnings()]
+        found = [Diagnostic(*warning) for warning in [*self._handle.warnings(), *self._of_instances]]
         for one in found if self._recipe is not None and self._recipe.path is not None else ():
             one.file = self._recipe.shown_name(one.file)
         return found
@@ -153,7 +153,7 @@ class Library:
 
             forget(self._modules)
         self.__dict__.clear()
-        Library.__init__(self, _Unloaded(kept.name))
+        self._made_of(_Unloaded(kept.name))
 
     def __copy__(self):
         return self
@@ -207,7 +207,7 @@ class Library:
 
             found = self._templates.get(name)
             if found is None:
-                found = self._templates[name] = KernelTemplate(self, name)
+                found = self._templates[name] = _errors.make(KernelTemplate, self, name)
         return found
 
     def _names(self):
@@ -261,7 +261,7 @@ class Library:
 
 
 # Attributes of a Library's own that a look-up must not take for functions.
-_OWN = frozenset(("_handle", "_recipe", "_seconds", "_pending", "_templates", "_modules", "_ipython_display_", "_repr_mimebundle_",
+_OWN = frozenset(("_handle", "_recipe", "_seconds", "_pending", "_templates", "_modules", "_of_instances", "_ipython_display_", "_repr_mimebundle_",
                   "_ipython_canary_method_should_not_exist_"))
 
 
@@ -310,12 +310,14 @@ def load_inline(source=REQUIRED, name=None, *, wait=True, **options):
     """
     required(source, "load_inline", "source", "pass C++ or CUDA text, or a dict of file name to text")
     values = _compile_options.normalised(options, "load_inline")
-    return _load(Recipe(_files(source), _name(name), values), source, options.get("headers"), wait, _place(sys._getframe(2)))
+    return _load(Recipe(_files(source), _name(name), values), source, options.get("headers"), wait, callers_place())
 
 
-def load_at(source, options, place):
-    """load_inline for a source that stands somewhere else than in the caller's file."""
+def load_at(source, options, place, paths=None):
+    """load_inline for a source that stands somewhere else than in the caller's file. `paths` are those of texts that are files."""
     recipe = Recipe(_files(source), None, _compile_options.normalised(options, "load_inline"))
+    if paths:
+        recipe.paths = paths
     return _load(recipe, source, options.get("headers"), True, place)
 
 
@@ -328,10 +330,10 @@ def _load(recipe, source, headers, wait, place, quiet=False, only=None):
 
         pending = Pending(lambda: compile_and_load(recipe, native, place, quiet),
                           lambda error: _explain(error, source, headers, place, recipe))
-        return Library(None, recipe, pending=pending)
+        return _errors.make(Library, None, recipe, pending=pending)
     began = time.perf_counter()
     try:
-        return Library(compile_and_load(recipe, native, place, quiet), recipe, time.perf_counter() - began)
+        return _errors.make(Library, compile_and_load(recipe, native, place, quiet), recipe, time.perf_counter() - began)
     except Exception as error:
         _explain(error, source, headers, place, recipe)
         raise
@@ -342,7 +344,7 @@ def from_recipe(recipe):
     handle = recipe.load()
     forget_ops()
     _recipe.note_ops(recipe, handle.ops())
-    return Library(handle, recipe)
+    return _errors.make(Library, handle, recipe)
 
 
 @_errors.told("pass a list of sources")
@@ -359,7 +361,7 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     """
     from . import _pending
 
-    place = _place(sys._getframe(2))
+    place = callers_place()
     only = cached_only()  # of this thread
 
     def load_one(source, **own):
@@ -391,7 +393,7 @@ def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
         recipe, source = recipe_of(to_path(source, "source"), _name(name), values)
     else:
         recipe = Recipe(_files(source), _name(name), values)
-    place = _place(sys._getframe(2))
+    place = callers_place()
     try:
         _tarsia.compile(recipe.files, recipe.options(loads=False), to_path(output, "output"))
     except Exception as error:
@@ -423,7 +425,7 @@ def load(path=REQUIRED, name=None, *, wait=True, **options):
         from ._compile.source_file import recipe_of
 
         recipe, texts = recipe_of(path, _name(name), _compile_options.normalised(options, "load"))
-        return _load(recipe, texts, options.get("headers"), wait, _place(sys._getframe(2)))
+        return _load(recipe, texts, options.get("headers"), wait, callers_place())
     if name is not None or options:
         raise _errors.ArgumentTypeError(f"load({path!r}) takes no options: it is no source (suffixes {', '.join(_SOURCES)}), but a "
                                         "library that was built with options of its own")
@@ -431,7 +433,7 @@ def load(path=REQUIRED, name=None, *, wait=True, **options):
     handle = _tarsia.load(path)
     forget_ops()
     _recipe.note_ops(recipe, handle.ops())
-    return Library(handle, recipe)
+    return _errors.make(Library, handle, recipe)
 
 
 _HEADERS = (".cuh", ".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inl", ".inc")

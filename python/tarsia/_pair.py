@@ -1,5 +1,6 @@
 """Matches the parameters of a forward and a backward function."""
 
+from ._compile_options import to_names
 from ._errors import ArgumentTypeError, ArgumentValueError
 from ._schema import INT, NONE, Argument, Schema, of_function
 from ._tarsia import Function
@@ -22,7 +23,7 @@ class Pair:
                 raise ArgumentTypeError(f"{role} has overloads: {what.__name__} has to be one function")
         self.forward, self.backward = forward, backward
         self.status = status
-        self._mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
+        self._mutates = None if mutates is None else set(to_names(mutates, "mutates"))
         self._plan_forward()
         self._plan_backward(gradients)
 
@@ -95,7 +96,7 @@ class Pair:
     def _targets_of(self, gradients, n):
         name, forward = self.backward.__name__, self.forward.__name__
         tensors = {one.key: i for i, one in enumerate(self.schema.arguments) if one.type in ("Tensor", "Tensor?")}
-        keys = list(tensors) if gradients is None else [gradients] if isinstance(gradients, str) else list(gradients)
+        keys = list(tensors) if gradients is None else to_names(gradients, "gradients")
         unknown = [key for key in keys if key not in tensors]
         if unknown:
             raise ArgumentValueError(f"gradients names {', '.join(map(repr, unknown))}; the tensors that {forward} reads are "

@@ -93,10 +93,28 @@ def _writes(type):
     return kind in (TENSOR, POINTER) and not flags & CONST
 
 
-def inputs_by_name(name, description, inputs, keywords):
+def ports_of(op, description, keywords):
+    """The names and flags of an op's inputs in a call with these keywords, of which some may be inputs."""
+    if not description["names_inputs"]:
+        return description["inputs"]
+    declared = {key for key, *_ in description["attributes"]}
+    takes_any = description["flags"] & OP_ANY_ATTRIBUTES
+    return op._ports(**{key: value for key, value in keywords.items() if takes_any or key in declared})
+
+
+def flags_at(ports, i):
+    """The flags of input i; those of a variadic port hold for all behind it."""
+    if i < len(ports):
+        return ports[i][1]
+    return ports[-1][1] if ports and ports[-1][1] & PORT_VARIADIC else 0
+
+
+def inputs_by_name(op, description, inputs, keywords):
     """The inputs of a call of an op in its order, None for what is not given, and the keywords that name no input. C++ has the same
     rule: python/op/named_inputs.cpp."""
-    ports = {port: (i, flags) for i, (port, flags) in enumerate(description["inputs"]) if port in keywords and port not in ("out", "req")}
+    name = op.name
+    ports = {port: (i, flags) for i, (port, flags) in enumerate(ports_of(op, description, keywords))
+             if port in keywords and port not in ("out", "req")}
     row, rest = list(inputs), {key: value for key, value in keywords.items() if key not in ports}
     for port, (i, flags) in sorted(ports.items(), key=lambda item: item[1]):
         value = keywords[port]
@@ -161,13 +179,14 @@ def _returns(name, result):
 
 
 def of_op(name, description, fixed=(), counts=None, own=None):
-    """The Schema of an op; attributes in `fixed` are given when it is registered. `counts` are the numbers of inputs and outputs of an
-    op that counts them itself, if they are known. `own` has attributes that the op does not declare: name to default or type."""
+    """The Schema of an op; attributes in `fixed` are given when it is registered. `counts` are the inputs, ((name, flags), …), and the
+    number of outputs of an op that counts them itself, if they are known. `own` has attributes that the op does not declare: name to
+    default or type."""
     ports = description["inputs"]
     arguments = []
     if counts:
-        for i in range(counts[0]):
-            key, flags = ports[i] if i < len(ports) else ("input" if counts[0] == 1 else f"input{i + 1}", 0)
+        for i, (key, flags) in enumerate(counts[0]):
+            key = key or ("input" if len(counts[0]) == 1 else f"input{i + 1}")
             arguments.append(Argument(identifier(key, "input"), "Tensor", key, bool(flags & PORT_MUTABLE)))
         returns = ("Tensor",) * counts[1]
     elif description["arity"]:  # the numbers of inputs and outputs depend on attributes
@@ -220,10 +239,15 @@ def _own_attribute(name, shown, key, value):
 
 
 def counts_of(op, description, fixed, own):
-    """The numbers of inputs and outputs of an op that counts them by its attributes: the same for all values of those that calls give,
-    as far as trying tells. None if they differ, or no values are known that the op takes."""
-    if not description["tells_visible"] and (
-            not description["arity"] or any(flags & PORT_HIDDEN for _, flags in description["outputs"])):
+    """The inputs, ((name, flags), …), and the number of outputs of an op that counts them by its attributes: the same for all values of
+    those that calls give, as far as trying tells. None if they differ, or no values are known that the op takes."""
+
+    def counts_with(attributes):
+        n_inputs, n_outputs = op._count(**attributes)
+        ports = op._ports(**attributes)
+        return (*ports[:n_inputs], *[("", 0)] * (n_inputs - len(ports))), n_outputs
+
+    if not description["arity"] and not description["tells_visible"]:
         return None
     usual, tried = dict(fixed), []
     for key, flags, type, default, choices in description["attributes"]:
@@ -246,16 +270,16 @@ def counts_of(op, description, fixed, own):
             samples[key] = values[-1]
         tried += [(key, one) for one in values]
     try:
-        counts = op._count(**usual)
+        counts = counts_with(usual)
     except Error:  # perhaps one has to be given
         usual.update(samples)
         try:
-            counts = op._count(**usual)
+            counts = counts_with(usual)
         except Error:
             return None
     for key, value in tried:
         try:
-            if op._count(**{**usual, key: value}) != counts:
+            if counts_with({**usual, key: value}) != counts:
                 return None
         except Error:
             pass  # a value that the op does not take

@@ -2,7 +2,7 @@
 
 import sys
 
-from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, told, told_methods
+from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, make, told, told_methods
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
 STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
@@ -46,7 +46,7 @@ class RowSparse:
         return f"tarsia.RowSparse({len(self.indices)} rows of {self.shape}, {self.data.dtype})"
 
 
-@told_methods
+@told_methods(made="ops that are written in Python get them")
 class SparseOutput:
     """A sparse output in `forward` or `backward` of an op that is written in Python.
 
@@ -86,6 +86,11 @@ class SparseOutput:
 
     def __repr__(self):
         return f"tarsia.SparseOutput({self.storage}, {self.shape}, {self.dtype})"
+
+
+def sparse_output(*parts):
+    """A SparseOutput; the extension makes them."""
+    return make(SparseOutput, *parts)
 
 
 @told("pass a sparse tensor")
@@ -183,10 +188,10 @@ _warned = set()  # what this process has shown
 
 def warn_of_conversions(op, direction, conversions):
     """Warns, once in a process, that calls of an op convert sparse tensors."""
-    import warnings
+    from ._compile.loading import warn_caller
 
     text = (f"op '{op}', {direction}: no implementation takes these storage types, so every call converts "
             f"{', '.join(conversions)}")
     if text not in _warned:
-        warnings.warn(StorageFallbackWarning(text), stacklevel=2)
+        warn_caller(StorageFallbackWarning(text))
         _warned.add(text)  # not if it became an error: then it is one the next time, too

@@ -7,13 +7,14 @@
 from dataclasses import dataclass
 
 from . import _tarsia
-from ._errors import ArgumentTypeError, ArgumentValueError, told
+from ._errors import ArgumentTypeError, ArgumentValueError, make, told, told_methods
 
 __all__ = ["Check", "Report", "assert_op", "check"]
 
 _STORAGES = {"dense": 0, "row_sparse": 1, "csr": 2}
 
 
+@told_methods(made="tarsia.testing.check gives them", module="tarsia.testing")
 @dataclass(frozen=True)
 class Check:
     """One check: `status` is "passed", "failed" or "skipped"."""
@@ -27,6 +28,7 @@ class Check:
         return f"{word} {self.name}" + (f": {self.message}" if self.message else "")
 
 
+@told_methods(made="tarsia.testing.check gives one", module="tarsia.testing")
 @dataclass(frozen=True)
 class Report:
     """The results of testing an op. True if nothing failed."""
@@ -50,7 +52,7 @@ class Report:
         return "\n  ".join([head, *map(str, self.checks)])
 
 
-_TAKES = "pass the op, and shapes, dtypes, storages, attributes, gradient or seed by their names: check('gemm', shapes=[(3, 4), (4, 5)])"
+_TAKES = "pass the op, and shapes, dtypes, storages, attributes, gradient, seed, writes or constants by their names: check('gemm', shapes=[(3, 4), (4, 5)])"
 
 
 def _list_of(values, name, like):
@@ -60,8 +62,13 @@ def _list_of(values, name, like):
     return list(values)
 
 
+def _names(values, name, like):
+    """The names of inputs: one, or a list of them."""
+    return [str(one) for one in ([values] if isinstance(values, str) else _list_of(values, name, like))]
+
+
 @told(_TAKES)
-def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradient=True, seed=0):
+def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradient=True, seed=0, writes=(), constants=()):
     """Tests a registered op on generated inputs. If it runs on the CPU and on GPUs, compares the two.
 
     It checks inference; forward and backward in every dtype that the op takes; the gradient against finite differences; write
@@ -73,6 +80,9 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
     storages: "dense", "csr" or "row_sparse" for each shape.
     attributes: a dict.
     gradient: False if the gradient is not meant to be the derivative, as in a straight-through op.
+    writes: names of inputs that the op writes to without declaring it, as a batch norm that fixes its gamma does. Each run gets them
+        anew, and what a run leaves in them is compared as outputs are. An input without a name is given by its number, from 0.
+    constants: names of inputs whose gradient nobody asks for, such as the labels of a loss, which its backward does not write.
     """
     shapes = [tuple(_list_of(shape, "each of shapes", "(3, 4)")) for shape in _list_of(() if shapes is None else shapes, "shapes", "[(3, 4)]")]
     for extent in (extent for shape in shapes for extent in shape):
@@ -93,12 +103,14 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
             raise ArgumentValueError(f"storages are {', '.join(map(repr, _STORAGES))}, not {storage!r}")
     if len(dtypes) != len(shapes) or len(storages) != len(shapes):
         raise ArgumentValueError(f"{len(shapes)} shapes need as many dtypes and storages, not {len(dtypes)} and {len(storages)}")
+    writes = _names(writes, "writes", "['gamma']")
+    constants = _names(constants, "constants", "['label']")
     names = [str(name) for name in attributes or {}]
     texts = [str(value) for value in (attributes or {}).values()]
     name = op if isinstance(op, str) else op.name
     found = _tarsia.check_op(name, shapes, [str(dtype) for dtype in dtypes], [_STORAGES[s] for s in storages], names,
-                             texts, gradient, seed)
-    return Report(name, tuple(Check(*one) for one in found))
+                             texts, gradient, seed, writes, constants)
+    return make(Report, name, tuple(make(Check, *one) for one in found))
 
 
 @told(_TAKES)

@@ -8,11 +8,17 @@
     gelu = tarsia.torch.function(lib.gelu, lib.gelu_backward, name="gelu")
 """
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError("tarsia.torch needs PyTorch: pip install torch", name="torch") from None
 
 from . import _schema
+from ._compile_options import to_callable, to_dict, to_flag, to_names, to_text, type_error
 from ._torch import expression as torch_expression, gradient as torch_gradient, ops as torch_ops, register as torch_register
-from ._errors import ArgumentTypeError, NotFound, Unsupported
+from ._errors import ArgumentTypeError, NotFound, Unsupported, told, told_methods
 from ._library import Library
 from ._tarsia import Expression, Function, Op
 from ._torch.extension import create_extension
@@ -23,6 +29,7 @@ from ._schema import OP_ANY_ATTRIBUTES, OP_RANDOM, identifier
 __all__ = ["Registered", "create_extension", "function", "options", "register", "registered", "unregister"]
 
 
+@told_methods(module="tarsia.torch")
 class Registered(dict):
     """The operators of a library: name to torch.ops.tarsia.NAME. `skipped` says why other parts of the library have no
     operator: name to reason.
@@ -33,6 +40,7 @@ class Registered(dict):
         self.skipped = {}
 
 
+@told()
 def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, arguments=None, vmap=None,
              autocast=None, tags=(), numbers=None, backward=None, gradients=None):
     """Registers a function, an op, an expression, or a whole library as operators of PyTorch.
@@ -63,10 +71,18 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
         the outputs, in order. It returns the gradients of the inputs that are tensors; what was broadcast is summed.
     gradients: the names of the inputs whose gradients backward gives, in order, if they are not all.
 
-    An op with a backward is differentiable unless it writes to its inputs. An op with state keeps its order in
+    An op with a backward is differentiable. Inputs that it writes to are states, which have no gradient. An op with state keeps its order in
     compiled graphs, and its state lives as long as the registration. Returns torch.ops.tarsia.NAME; for a library a
     Registered. It replaces what was registered under the name before.
     """
+    to_callable(fake, "fake")
+    torch_register.check_vmap(vmap)
+    mutates = mutates if mutates is None else to_names(mutates, "mutates")
+    attributes = attributes if attributes is None else to_dict(attributes, "attributes")
+    arguments = arguments if arguments is None else to_dict(arguments, "arguments")
+    tags = _given_tags(tags)
+    if not isinstance(what, Library):
+        random = to_flag(random, "random")
     options = {"fake": fake, "mutates": mutates, "attributes": attributes, "vmap": vmap, "autocast": autocast}
     if isinstance(what, Op):
         options["arguments"] = arguments
@@ -93,6 +109,7 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     raise ArgumentTypeError(f"register takes a tarsia.Function, tarsia.Op, tarsia.Expression or tarsia.Library, not {kind}")
 
 
+@told()
 def options(name="extension"):
     """What a source that includes PyTorch's headers needs: a dict of include_dirs, library_dirs, libraries and defines, for
     ``tarsia.load_inline(source, **tarsia.torch.options())``. They are those of torch.utils.cpp_extension.
@@ -102,6 +119,7 @@ def options(name="extension"):
     import os
     import sysconfig
 
+    name = to_text(name, "name")
     root = os.path.dirname(torch.__file__)
     includes = [os.path.join(root, "include"), os.path.join(root, "include", "torch", "csrc", "api", "include"),
                 sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
@@ -117,6 +135,7 @@ def options(name="extension"):
     }
 
 
+@told()
 def unregister(name):
     """Removes an operator: "relu", or "mine::relu". Calling it afterwards is an error, also for those who kept it."""
     namespace, last = torch_register.split_name(name, None)
@@ -125,20 +144,27 @@ def unregister(name):
     torch_register.remove(f"{namespace}::{last}_backward")
 
 
+@told()
 def registered():
     """The qualified names of the operators that are registered: ("tarsia::relu", …)."""
     return torch_register.names()
 
 
+def _given_tags(tags):
+    """A tuple of torch.Tags, one of which may stand for itself."""
+    found = (tags,) if isinstance(tags, torch.Tag) else tuple(tags) if isinstance(tags, (list, tuple, set, frozenset)) else (None,)
+    if not all(isinstance(one, torch.Tag) for one in found):
+        raise type_error("tags", "a torch.Tag or a list of them", tags)
+    return found
+
+
 def _tags(random, tags):
-    tags = (tags,) if isinstance(tags, torch.Tag) else tuple(tags)
     return (*tags, torch.Tag.nondeterministic_seeded) if random else tags
 
 
 def _register_function(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if attributes is not None:
         raise ArgumentTypeError("attributes are those of an op; a function has parameters")
-    mutates = (mutates,) if isinstance(mutates, str) else mutates
     namespace, name = torch_register.split_name(name, torch_ops.operator_name(what.__qualname__))
     overloads, texts = [], set()
     for description in what._description:
@@ -163,16 +189,14 @@ def _register_op(what, name, *, fake, random, mutates, attributes, arguments, vm
     counts = _schema.counts_of(what, description, attributes or {}, own)
     schema = _schema.of_op(what.name, description, attributes or (), counts, own)
     defaults = {key: value for key, value in own.items() if not isinstance(value, type)}
-    op = torch_ops.OpCell(what, description, schema, {**defaults, **(attributes or {})}, fake)
-    differentiable = torch_ops.has_backward(description) and not schema.written
+    op = torch_ops.OpCell(what, description, schema, {**defaults, **(attributes or {})}, fake, counts[0] if counts else description["inputs"])
+    differentiable = torch_ops.has_backward(description) and op.can_differentiate()
     tags = _tags(random or description["flags"] & OP_RANDOM, tags)
     if differentiable:
-        arguments = (*torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
-        backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags,
-                            vmap=vmap and True)
+        backward = Overload(torch_ops.backward_schema(schema, op.is_constant), op.backward_cell(), tags=tags, vmap=vmap and True)
         op.use_backward(torch_register.install(namespace, f"{name}_backward", [backward]), backward)
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
-                        autocast=torch_register.autocast_rules(autocast))
+                        autocast=torch_register.autocast_rules(autocast), has_gradient=differentiable)
     return torch_register.install(namespace, name, [overload])
 
 
@@ -214,7 +238,8 @@ def _register_expression(what, name, numbers, backward, gradients, *, fake, rand
 
 def _register_library(library, random, autocast, tags):
     done = Registered()
-    draws = (lambda name: True) if random is True else (lambda name: name in (random or ()))
+    drawn = () if random is None or isinstance(random, bool) else to_names(random, "random")
+    draws = (lambda name: True) if random is True else (lambda name: name in drawn)
     short = [torch_ops.operator_name(name) for name in library.functions]
     for qualified, last in zip(library.functions, short):
         name = last if short.count(last) == 1 and last not in library.ops else identifier(qualified)

@@ -4,9 +4,12 @@
     lib.add_one(x, y)               # tensors of any framework
 """
 
+from ._errors import Error, told
+
 __all__ = ["options"]
 
 
+@told("it takes no arguments")
 def options():
     """What a source that includes tvm-ffi's headers needs: a dict of include_dirs, library_dirs and libraries, for
     ``tarsia.load_inline(source, **tarsia.tvm_ffi.options())``. They are those of the installed package apache-tvm-ffi, which
@@ -14,8 +17,6 @@ def options():
     """
     import importlib.util
     import os
-
-    from ._errors import Error
 
     remedy = "pip install apache-tvm-ffi"
     spec = importlib.util.find_spec("tvm_ffi")

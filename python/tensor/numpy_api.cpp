@@ -49,13 +49,13 @@ struct Api {
 const Api* api() {
   static std::atomic<const Api*> s_api;
   if (const Api* known = s_api.load(std::memory_order_acquire)) return known;
-  Ref module(PyImport_ImportModule("numpy._core._multiarray_umath"));
+  Ref module(import_module("numpy._core._multiarray_umath"));
   if (!module) {
     PyErr_Clear();
-    module = Ref(PyImport_ImportModule("numpy.core._multiarray_umath"));  // its name before NumPy 2
+    module = Ref(import_module("numpy.core._multiarray_umath"));  // its name before NumPy 2
   }
   if (!module) return nullptr;
-  const Ref capsule(PyObject_GetAttrString(module.get(), "_ARRAY_API"));
+  const Ref capsule(run_python<PyObject_GetAttrString>(module.get(), "_ARRAY_API"));
   if (!capsule) return nullptr;
   void** table = static_cast<void**>(PyCapsule_GetPointer(capsule.get(), nullptr));
   if (!table) return nullptr;
@@ -72,12 +72,12 @@ const Api* api() {
 Descr* descr_of(const Api& api, tarsia_dtype dtype) {
   for (int number = 0; number < 24; ++number)
     if (k_dtypes[number].lanes && k_dtypes[number] == dtype) return api.descr_from_type(number);
-  const Ref ml_dtypes(PyImport_ImportModule("ml_dtypes"));
-  const Ref numpy(ml_dtypes ? PyImport_ImportModule("numpy") : nullptr);
+  const Ref ml_dtypes(import_module("ml_dtypes"));
+  const Ref numpy(ml_dtypes ? import_module("numpy") : nullptr);
   if (!numpy) return nullptr;
-  const Ref type(PyObject_GetAttrString(ml_dtypes.get(), dtype_name(dtype).c_str()));
+  const Ref type(run_python<PyObject_GetAttrString>(ml_dtypes.get(), dtype_name(dtype).c_str()));
   if (!type) return nullptr;
-  return reinterpret_cast<Descr*>(PyObject_CallMethod(numpy.get(), "dtype", "O", type.get()));
+  return reinterpret_cast<Descr*>(call_method(numpy.get(), "dtype", "O", type.get()));
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ PyObject* array_over(const tarsia_tensor& tensor, PyObject* base) {
   int64_t strides[k_most_dims];
   if (tensor.strides)
     for (int i = 0; i < tensor.ndim && i < k_most_dims; ++i)
-      strides[i] = tensor.strides[i] * tensor.dtype.bits / 8;
+      strides[i] = tensor.strides[i] * item_bytes(tensor.dtype);
   void* data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   PyObject* array = numpy->new_from_descr(numpy->array_type, descr, tensor.ndim, tensor.shape,
                                           tensor.strides ? strides : nullptr, data, k_writeable, nullptr);

@@ -20,7 +20,7 @@ bool resize(Frame& frame, View& view, const int64_t* shape, int32_t ndim) {
     PyObject* size = PyLong_FromLongLong(shape[i]);
     if (!size || PyTuple_SetItem(sizes.get(), i, size) != 0) return false;
   }
-  const Ref done(PyObject_CallMethod(view.object, "resize_", "(O)", sizes.get()));
+  const Ref done(call_method(view.object, "resize_", "(O)", sizes.get()));
   if (!done) return false;
   const Why why = view_of(frame, view);
   if (why != Why::fits && !PyErr_Occurred())
@@ -30,14 +30,14 @@ bool resize(Frame& frame, View& view, const int64_t* shape, int32_t ndim) {
 
 /// What a method without arguments returns, as an address or a number of bytes. An error leaves it set.
 uintptr_t number_of(PyObject* object, const char* method) {
-  const Ref number(object ? PyObject_CallMethod(object, method, nullptr) : nullptr);
-  return number ? static_cast<uintptr_t>(PyLong_AsUnsignedLongLong(number.get())) : 0;
+  const Ref number(object ? call_method(object, method, nullptr) : nullptr);
+  return number ? static_cast<uintptr_t>(run_python<PyLong_AsUnsignedLongLong>(number.get())) : 0;
 }
 
 /// Whether another argument lies in the memory that resizing `resized` may give back: that of its whole
 /// storage, of which it may be a part. An error leaves it set.
 bool is_shared(const Frame& frame, const View& resized) {
-  const Ref storage(PyObject_CallMethod(resized.object, "untyped_storage", nullptr));
+  const Ref storage(call_method(resized.object, "untyped_storage", nullptr));
   const uintptr_t begin = number_of(storage.get(), "data_ptr"),
                   bytes = PyErr_Occurred() ? 0 : number_of(storage.get(), "nbytes");
   for (const View* other = frame.last_view; other; other = other->previous) {

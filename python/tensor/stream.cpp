@@ -48,14 +48,14 @@ void learn_class(PyTypeObject* type, const StreamAttribute& stream) {
 }
 
 StreamRead read_int(PyObject* number, void** handle) {
-  const Ref index(PyNumber_Index(number));
+  const Ref index(run_python<PyNumber_Index>(number));
   if (!index) return StreamRead::failed;
-  *handle = PyLong_AsVoidPtr(index.get());
+  *handle = run_python<PyLong_AsVoidPtr>(index.get());
   return *handle || !PyErr_Occurred() ? StreamRead::ok : StreamRead::failed;
 }
 
 StreamRead read_protocol(PyObject* method, void** handle) {
-  const Ref pair(PyCallable_Check(method) ? PyObject_CallNoArgs(method) : nullptr);
+  const Ref pair(PyCallable_Check(method) ? call_objects(method) : nullptr);
   if (!pair && PyErr_Occurred()) return StreamRead::failed;
   const Ref pair_by_attribute(pair ? nullptr : Ref::borrow(method).release());
   PyObject* tuple = pair ? pair.get() : pair_by_attribute.get();
@@ -67,7 +67,7 @@ StreamRead read_protocol(PyObject* method, void** handle) {
 Ref handle_of(PyObject* object, bool& is_protocol) {
   PyTypeObject* type = Py_TYPE(object);
   if (const StreamClass* known = known_class(type)) {
-    Ref found(PyObject_GetAttr(object, known->attribute));
+    Ref found(run_python<PyObject_GetAttr>(object, known->attribute));
     if (!found) PyErr_Clear();
     is_protocol = known->is_protocol;
     return found;
@@ -86,7 +86,7 @@ Ref handle_of(PyObject* object, bool& is_protocol) {
 /// CuPy keeps its current stream per thread and has no exchange API.
 void* current_cupy_stream() {
   const Ref cupy = loaded_module("cupy.cuda");
-  const Ref stream(cupy ? PyObject_CallMethod(cupy.get(), "get_current_stream", nullptr) : nullptr);
+  const Ref stream(cupy ? call_method(cupy.get(), "get_current_stream", nullptr) : nullptr);
   void* handle = nullptr;
   if (stream) read_stream(stream.get(), &handle);
   PyErr_Clear();
@@ -99,9 +99,9 @@ void* current_stream_of_process() {
   const SavedException saved;
   void* handle = nullptr;
   if (const Ref cuda = loaded_module("torch.cuda")) {
-    const Ref used(PyObject_CallMethod(cuda.get(), "is_initialized", nullptr));
+    const Ref used(call_method(cuda.get(), "is_initialized", nullptr));
     if (used.get() == Py_True) {
-      const Ref stream(PyObject_CallMethod(cuda.get(), "current_stream", nullptr));
+      const Ref stream(call_method(cuda.get(), "current_stream", nullptr));
       if (stream) read_stream(stream.get(), &handle);
       PyErr_Clear();
       return handle;
@@ -165,7 +165,7 @@ void* stream_of_call(Frame& frame) {
   return frame.stream = current_stream_of_process();
 }
 
-MadeCurrent::MadeCurrent(int32_t device, void* stream) : m_gil(PyGILState_Ensure()) {
+MadeCurrent::MadeCurrent(int32_t device, void* stream) : m_gil(unless_python_ends(PyGILState_Ensure)) {
   const SavedException saved;
   m_cuda = loaded_module("torch.cuda");
   if (!m_cuda || make_current(device, stream)) return;
@@ -177,17 +177,17 @@ MadeCurrent::MadeCurrent(int32_t device, void* stream) : m_gil(PyGILState_Ensure
 
 bool MadeCurrent::make_current(int32_t device, void* stream) {
   PyObject* cuda = m_cuda.get();
-  Ref previous(PyObject_CallMethod(cuda, "current_stream", "i", device));
+  Ref previous(call_method(cuda, "current_stream", "i", device));
   if (!previous) return false;
   // 1 is cudaStreamLegacy, the default stream's other name.
   // Work-around: PyTorch takes ExternalStream(0) for a stream of its pool.
   // Trigger: a call's stream is CUDA's default one. Symptom: its tensors belong to another stream.
   // Removal: ExternalStream(0) is the default stream.
-  const Ref current(reinterpret_cast<uintptr_t>(stream) <= 1
-                        ? PyObject_CallMethod(cuda, "default_stream", "i", device)
-                        : PyObject_CallMethod(cuda, "ExternalStream", "Ki",
-                                              reinterpret_cast<unsigned long long>(stream), device));
-  if (!current || !Ref(PyObject_CallMethod(cuda, "set_stream", "O", current.get()))) return false;
+  const Ref current(
+      reinterpret_cast<uintptr_t>(stream) <= 1
+          ? call_method(cuda, "default_stream", "i", device)
+          : call_method(cuda, "ExternalStream", "Ki", reinterpret_cast<unsigned long long>(stream), device));
+  if (!current || !Ref(call_method(cuda, "set_stream", "O", current.get()))) return false;
   m_previous = std::move(previous);
   return true;
 }
@@ -195,8 +195,7 @@ bool MadeCurrent::make_current(int32_t device, void* stream) {
 MadeCurrent::~MadeCurrent() {
   {
     const SavedException saved;
-    if (m_previous && !Ref(PyObject_CallMethod(m_cuda.get(), "set_stream", "O", m_previous.get())))
-      PyErr_Clear();
+    if (m_previous && !Ref(call_method(m_cuda.get(), "set_stream", "O", m_previous.get()))) PyErr_Clear();
     m_previous = {};
     m_cuda = {};
   }

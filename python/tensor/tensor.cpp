@@ -148,7 +148,7 @@ void drop_old_capsule(PyObject* capsule) {
 bool order_for(PyObject* self, PyObject* stream) {
   const tarsia_tensor& tensor = tensor_of(self);
   if (on_cpu(tensor) || !stream || stream == Py_None) return true;
-  const long long number = PyLong_AsLongLong(stream);
+  const long long number = run_python<PyLong_AsLongLong>(stream);
   if (number == -1) return !PyErr_Occurred();  // DLPack: the consumer orders by itself
   void* consumer = number == 1 ? nullptr : reinterpret_cast<void*>(number);
   const int error = let_wait(tensor.device.id, consumer, self_of(self)->stream);
@@ -202,9 +202,10 @@ PyObject* to_numpy(PyObject* self, PyObject*) {
   void* stream = self_of(self)->stream;
   int32_t code = tarsia_empty(tensor.shape, tensor.ndim, tensor.dtype, {TARSIA_CPU, 0}, &copy);
   if (code) return raise_last_error();
-  PyThreadState* thread = PyEval_SaveThread();
-  code = tarsia_copy(copy->tensor, &tensor, stream);
-  PyEval_RestoreThread(thread);
+  {
+    const Unlocked unlocked;
+    code = tarsia_copy(copy->tensor, &tensor, stream);
+  }
   const Ref owner(wrap_storage(copy, nullptr));
   if (code) return raise_last_error();
   return owner ? numpy::array_over(tensor_of(owner.get()), Ref::borrow(owner.get()).release()) : nullptr;
@@ -221,7 +222,7 @@ PyObject* to_array(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
   Ref array(to_numpy(self, nullptr));
   if (!array || !dtype || dtype == Py_None) return array.release();
-  return PyObject_CallMethod(array.get(), "astype", "O", dtype);
+  return call_method(array.get(), "astype", "O", dtype);
 }
 
 PyObject* get_data_ptr(PyObject* self, PyObject*) {
@@ -304,6 +305,9 @@ PyMethodDef g_methods[] = {
 
 PyType_Slot g_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_new,
+     reinterpret_cast<void*>(
+         refuse_new<"calls without tensors give them; make your own with NumPy or another framework">)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, g_methods},
     {Py_tp_getset, g_properties},
@@ -313,8 +317,7 @@ PyType_Slot g_slots[] = {
                        "Hand it to torch.from_dlpack, cupy.from_dlpack, numpy.asarray, or another call.")},
     {0, nullptr}};
 
-PyType_Spec g_spec = {"tarsia.Tensor", sizeof(TensorObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, g_slots};
+PyType_Spec g_spec = {"tarsia.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT, g_slots};
 
 }  // namespace
 

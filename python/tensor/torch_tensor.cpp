@@ -31,10 +31,10 @@ Wrap find_wrap() {
 void* torch_handle(PyObject* object) {
   const Ref type = tensor_class();
   if (!type) return nullptr;
-  const int is_tensor = PyObject_IsInstance(object, type.get());
+  const int is_tensor = run_python<PyObject_IsInstance>(object, type.get());
   if (is_tensor <= 0) return nullptr;
-  const Ref handle(PyObject_GetAttrString(object, "_cdata"));
-  return handle ? PyLong_AsVoidPtr(handle.get()) : nullptr;
+  const Ref handle(run_python<PyObject_GetAttrString>(object, "_cdata"));
+  return handle ? run_python<PyLong_AsVoidPtr>(handle.get()) : nullptr;
 }
 
 PyObject* torch_object(tarsia_storage* stolen) {
@@ -42,7 +42,7 @@ PyObject* torch_object(tarsia_storage* stolen) {
   Wrap wrap = s_wrap.load(std::memory_order_acquire);
   PyObject* object = nullptr;
   if (!wrap) {
-    const Ref torch(PyImport_ImportModule("torch"));
+    const Ref torch(import_module("torch"));
     if (torch) {
       wrap = find_wrap();
       if (!wrap)

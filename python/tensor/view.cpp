@@ -13,7 +13,7 @@ constexpr const char* k_array_interface = "__array_interface__";
 
 /// The capsule from an object's __dlpack__, ordered before work on the call's stream.
 Ref dlpack_capsule(Frame& frame, PyObject* object, int32_t device_type) {
-  const Ref method(PyObject_GetAttrString(object, "__dlpack__"));
+  const Ref method(run_python<PyObject_GetAttrString>(object, "__dlpack__"));
   const Ref no_arguments(PyTuple_New(0));
   const Ref options(Py_BuildValue("{s:(II)}", "max_version", dlpack::k_major, dlpack::k_minor));
   if (!method || !no_arguments || !options) return {};
@@ -23,11 +23,11 @@ Ref dlpack_capsule(Frame& frame, PyObject* object, int32_t device_type) {
     const Ref stream(PyLong_FromLongLong(handle ? handle : k_legacy_default));
     if (!stream || PyDict_SetItemString(options.get(), "stream", stream.get()) != 0) return {};
   }
-  Ref capsule(PyObject_Call(method.get(), no_arguments.get(), options.get()));
+  Ref capsule(call_object(method.get(), no_arguments.get(), options.get()));
   if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
   PyErr_Clear();  // an exporter older than DLPack 1.0 does not know max_version
   if (PyDict_DelItemString(options.get(), "max_version") != 0) return {};
-  return Ref(PyObject_Call(method.get(), no_arguments.get(), options.get()));
+  return Ref(call_object(method.get(), no_arguments.get(), options.get()));
 }
 
 template <class Managed>
@@ -39,7 +39,7 @@ void delete_managed(void* pointer) {
 bool is_deleted(PyObject* array) {
   const SavedException saved;
   const Ref method = attribute_or_null(array, "is_deleted");
-  const Ref answer(method ? PyObject_CallNoArgs(method.get()) : nullptr);
+  const Ref answer(method ? call_objects(method.get()) : nullptr);
   if (!answer) PyErr_Clear();
   return answer.get() == Py_True;
 }
@@ -52,7 +52,7 @@ Why no_capsule(const View& view) {
 }
 
 Why view_by_dlpack(Frame& frame, View& view) {
-  const Ref device(PyObject_CallMethod(view.object, "__dlpack_device__", nullptr));
+  const Ref device(call_method(view.object, "__dlpack_device__", nullptr));
   int device_type = 0, device_id = 0;
   if (!device || !PyArg_ParseTuple(device.get(), "ii", &device_type, &device_id)) return no_capsule(view);
   const Ref capsule = dlpack_capsule(frame, view.object, device_type);
@@ -91,21 +91,21 @@ int64_t* int_tuple(Frame& frame, PyObject* tuple, Py_ssize_t n) {
     return nullptr;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
-    items[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    items[i] = run_python<PyLong_AsLongLong>(PyTuple_GetItem(tuple, i));
     if (items[i] == -1 && PyErr_Occurred()) return nullptr;
   }
   return items;
 }
 
 void release_buffer(void* buffer) {
-  PyBuffer_Release(static_cast<Py_buffer*>(buffer));
+  run_python<PyBuffer_Release>(static_cast<Py_buffer*>(buffer));
 }
 
 /// Orders the pending work of the exporter's stream before work on the call's stream. False with an error
 /// set.
 bool wait_for_exporter(Frame& frame, const tarsia_tensor& tensor, PyObject* stream) {
   if (!stream || stream == Py_None) return true;  // nothing to wait for
-  void* producer = PyLong_AsVoidPtr(stream);
+  void* producer = run_python<PyLong_AsVoidPtr>(stream);
   if (!producer && PyErr_Occurred()) return false;
   constexpr uintptr_t k_legacy_default = 1;  // the interface's number for CUDA's null stream
   if (reinterpret_cast<uintptr_t>(producer) == k_legacy_default) producer = nullptr;
@@ -121,24 +121,25 @@ bool wait_for_exporter(Frame& frame, const tarsia_tensor& tensor, PyObject* stre
 /// the object's own.
 bool interface_data(Frame& frame, View& view, PyObject* data, PyObject* interface) {
   if (data && PyTuple_Check(data) && PyTuple_Size(data) >= 2) {
-    view.tensor.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
-    view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
+    view.tensor.data = run_python<PyLong_AsVoidPtr>(PyTuple_GetItem(data, 0));
+    view.read_only = run_python<PyObject_IsTrue>(PyTuple_GetItem(data, 1)) == 1;
     return view.tensor.data || !PyErr_Occurred();
   }
   if (view.tensor.device.type != TARSIA_CPU) return false;
   auto* buffer = frame.room_for<Py_buffer>(1);
   PyObject* owner = data && data != Py_None ? data : view.object;
-  if (PyObject_GetBuffer(owner, buffer, PyBUF_SIMPLE) != 0) return false;
+  if (run_python<PyObject_GetBuffer>(owner, buffer, PyBUF_SIMPLE) != 0) return false;
   frame.on_end(release_buffer, buffer);
   const Ref offset = entry_of(interface, "offset");
-  view.tensor.data = static_cast<char*>(buffer->buf) + (offset ? PyLong_AsSsize_t(offset.get()) : 0);
+  view.tensor.data =
+      static_cast<char*>(buffer->buf) + (offset ? run_python<PyLong_AsSsize_t>(offset.get()) : 0);
   view.read_only = buffer->readonly;
   return !PyErr_Occurred();
 }
 
 /// By __cuda_array_interface__ or, on the CPU, __array_interface__.
 Why view_by_interface(Frame& frame, View& view, const char* name, tarsia_device_type device) {
-  Ref interface(PyObject_GetAttrString(view.object, name));
+  Ref interface(run_python<PyObject_GetAttrString>(view.object, name));
   if (!interface) return Why::unreadable;
   const auto malformed = [&] {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "its %s is malformed", name);
@@ -179,7 +180,7 @@ Why view_by_interface(Frame& frame, View& view, const char* name, tarsia_device_
 /// Removal: exporters give what PyBUF_RECORDS_RO asks for.
 Why view_by_buffer(Frame& frame, View& view) {
   auto* buffer = frame.room_for<Py_buffer>(1);
-  if (PyObject_GetBuffer(view.object, buffer, PyBUF_RECORDS_RO) != 0) return Why::unreadable;
+  if (run_python<PyObject_GetBuffer>(view.object, buffer, PyBUF_RECORDS_RO) != 0) return Why::unreadable;
   frame.on_end(release_buffer, buffer);
   tarsia_tensor& tensor = view.tensor;
   tensor = {};
@@ -267,7 +268,7 @@ bool is_changed_lazily(PyObject* tensor) {
   if (protocol_of(Py_TYPE(tensor)).kind != ProtocolKind::exchange) return false;
   for (const char* question : {"is_conj", "is_neg"}) {
     const Ref method = attribute_or_null(tensor, question);
-    const Ref answer(method ? PyObject_CallNoArgs(method.get()) : nullptr);
+    const Ref answer(method ? call_objects(method.get()) : nullptr);
     if (!answer) PyErr_Clear();
     if (answer.get() == Py_True) return true;
   }

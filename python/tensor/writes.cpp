@@ -51,7 +51,7 @@ class Direct {
   }
   static long number(PyObject* object, const char* attribute) {
     const Ref value = attribute_or_null(object, attribute);
-    const long read = value ? PyLong_AsLong(value.get()) : -1;
+    const long read = value ? run_python<PyLong_AsLong>(value.get()) : -1;
     PyErr_Clear();
     return read;
   }
@@ -72,14 +72,14 @@ class Direct {
 
   /// Tries all on tensors.
   bool works(PyObject* torch) {
-    const Ref tensor(PyObject_CallMethod(torch, "empty", "i", 0));
-    const Ref other(tensor ? PyObject_CallMethod(torch, "empty", "i", 1) : nullptr);
+    const Ref tensor(call_method(torch, "empty", "i", 0));
+    const Ref other(tensor ? call_method(torch, "empty", "i", 1) : nullptr);
     if (!other) return PyErr_Clear(), false;
     const long before = number(tensor.get(), "_version");
     if (before < 0 || !find_word(tensor.get(), other.get()) || requires_grad(tensor.get())) return false;
     bump(tensor.get());
-    const Ref self(PyObject_CallMethod(tensor.get(), "requires_grad_", nullptr));
-    const Ref enabled(PyObject_CallMethod(torch, "is_grad_enabled", nullptr));
+    const Ref self(call_method(tensor.get(), "requires_grad_", nullptr));
+    const Ref enabled(call_method(torch, "is_grad_enabled", nullptr));
     PyErr_Clear();
     return self && number(tensor.get(), "_version") == before + 1 && requires_grad(tensor.get()) &&
            is_grad_enabled() == (enabled.get() == Py_True);
@@ -138,14 +138,14 @@ bool refuse_leaf(const Frame& frame, PyObject* tensor) {
 /// By Python's means.
 bool tell_slowly(const Frame& frame, PyObject* tensor) {
   const Ref torch = loaded_module("torch");
-  const Ref enabled(torch ? PyObject_CallMethod(torch.get(), "is_grad_enabled", nullptr) : nullptr);
+  const Ref enabled(torch ? call_method(torch.get(), "is_grad_enabled", nullptr) : nullptr);
   PyErr_Clear();
   if (enabled.get() == Py_True && is_true(tensor, "requires_grad") && is_true(tensor, "is_leaf"))
     return refuse_leaf(frame, tensor);
-  const Ref inference(PyObject_CallMethod(tensor, "is_inference", nullptr));
-  const Ref graph(PyImport_ImportModule("torch.autograd.graph"));
+  const Ref inference(call_method(tensor, "is_inference", nullptr));
+  const Ref graph(import_module("torch.autograd.graph"));
   if (graph && inference.get() != Py_True)
-    const Ref done(PyObject_CallMethod(graph.get(), "increment_version", "O", tensor));
+    const Ref done(call_method(graph.get(), "increment_version", "O", tensor));
   PyErr_Clear();
   return true;
 }

@@ -86,6 +86,8 @@ class Finder {
     m_case.device = device;
     m_case.seed = options.seed;
     m_case.exact = options.exact;
+    m_case.writes = options.writes;
+    m_case.constants = options.constants;
     const tarsia_op& declared = op->op();
     for (unsigned i = 0; i < declared.n_attributes; ++i) {
       const tarsia_attribute& a = declared.attributes[i];

@@ -65,13 +65,13 @@ class Differences {
     if (forward.code) throw Error(forward.error);
     CheckRun run;
     run.inputs = m_gradients;
-    run.inputs.insert(run.inputs.end(), m_inputs.begin(), m_inputs.end());
+    std::vector<CheckValue> inputs = m_inputs;  // as forward left them
+    for (size_t k = 0; k < session.writes().size(); ++k) inputs[session.writes()[k]] = forward.written[k];
+    run.inputs.insert(run.inputs.end(), inputs.begin(), inputs.end());
     run.inputs.insert(run.inputs.end(), forward.outputs.begin(), forward.outputs.end());
     for (size_t i = 0; i < m_inputs.size(); ++i) {
       run.outputs.push_back(filled_value(m_inputs[i].meta, 0));
-      run.requests.push_back(session.bound().has_gradient(static_cast<std::uint32_t>(i))
-                                 ? TARSIA_REQUEST_WRITE
-                                 : TARSIA_REQUEST_NULL);
+      run.requests.push_back(session.wants_gradient(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL);
     }
     const CheckOutcome outcome = session.backward(run);
     if (outcome.code) throw Error(outcome.error);
@@ -79,8 +79,8 @@ class Differences {
   }
   bool is_wanted(size_t input) {
     CheckSession session(m_op, m_case);
-    return session.bound().has_gradient(static_cast<std::uint32_t>(input)) &&
-           is_real(m_inputs[input].meta.dtype) && m_inputs[input].meta.storage == TARSIA_DENSE;
+    return session.wants_gradient(input) && is_real(m_inputs[input].meta.dtype) &&
+           m_inputs[input].meta.storage == TARSIA_DENSE;
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "registry/check/watched_memory.h"
 #include "registry/elements/dtypes.h"
 #include "registry/elements/sparse.h"
+#include "registry/op/needs.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"
@@ -20,17 +21,21 @@ namespace tarsia::registry {
 
 namespace {
 
-/// A tensor for a run.
+/// A tensor for a run. `strides`: how the implementation takes it, so that no copy hides what it does; null:
+/// row-major.
 class Operand {
  public:
-  Operand(const CheckValue& value, const CheckCase& c, const Operand* shares = nullptr) : m_value(value) {
+  Operand(const CheckValue& value, const CheckCase& c, const std::int64_t* strides,
+          const Operand* shares = nullptr)
+      : m_value(value), m_strides(strides) {
     const tarsia_meta& meta = m_value.meta;
     m_sparse = empty_sparse(meta, c.device);
     if (meta.storage == TARSIA_DENSE) {
-      m_data = shares
-                   ? shares->m_data
-                   : std::make_shared<WatchedMemory>(value.data.data(), value.data.size(), c.device, c.exact);
+      const std::vector<unsigned char> data = laid_out(value, strides).data;
+      m_data = shares ? shares->m_data
+                      : std::make_shared<WatchedMemory>(data.data(), data.size(), c.device, c.exact);
       m_sparse.whole.data = m_data->address();
+      m_sparse.whole.strides = const_cast<std::int64_t*>(strides);
       return;
     }
     if (value.indices.empty() && value.data.empty() && shares == nullptr && value.indptr.empty()) return;
@@ -58,7 +63,7 @@ class Operand {
     CheckValue now = m_value;
     if (now.meta.storage == TARSIA_DENSE) {
       if (m_data) std::memcpy(now.data.data(), m_data->fetch(), now.data.size());
-      return now;
+      return row_major(std::move(now), m_strides);
     }
     if (!m_sparse.made[0]) {
       if (m_data) {
@@ -105,6 +110,7 @@ class Operand {
   }
 
   CheckValue m_value;
+  const std::int64_t* m_strides;
   std::shared_ptr<WatchedMemory> m_data;
   std::unique_ptr<WatchedMemory> m_indices, m_indptr;
   std::int64_t m_n_indices = 0, m_n_indptr = 0;
@@ -140,22 +146,22 @@ class WatchedScratch final : public ScratchSource {
   std::vector<std::unique_ptr<WatchedMemory>> m_blocks;
 };
 
-std::string port_name(const char* what, const tarsia_port* ports, std::uint32_t n, size_t i,
-                      std::string (BoundInfo::*name)(unsigned) const, const BoundInfo& bound) {
-  if (n && *ports[std::min<size_t>(i, n - 1)].name) return (bound.*name)(static_cast<unsigned>(i));
-  return std::string(what) + " " + std::to_string(i) + " (counted from 0)";
+/// The text for a tensor, and what its number counts from if it has no name.
+std::string spelt_out(std::string text, const tarsia_port* port) {
+  return port && *port->name ? text : text + " (counted from 0)";
 }
 
 }  // namespace
 
 std::string tensor_name(const BoundInfo& bound, tarsia_pass pass, bool is_output, size_t i) {
-  const tarsia_op& op = bound.op();
   const size_t n_in = bound.inputs().size(), n_out = bound.outputs().size();
+  const tarsia_op& op = bound.op();
   const auto input = [&](size_t k) {
-    return port_name("input", op.inputs, op.n_inputs, k, &BoundInfo::input_name, bound);
+    return spelt_out(bound.input_name(static_cast<unsigned>(k)), &bound.input_ports()[k]);
   };
   const auto output = [&](size_t k) {
-    return port_name("output", op.outputs, op.n_outputs, k, &BoundInfo::output_name, bound);
+    const auto i = static_cast<unsigned>(k);
+    return spelt_out(bound.output_name(i), port_of(op.outputs, op.n_outputs, i));
   };
   if (pass == TARSIA_FORWARD) return is_output ? output(i) : input(i);
   if (is_output) return "the gradient of " + input(i);
@@ -189,19 +195,48 @@ CheckSession::CheckSession(const Ref<OpEntry>& entry, const CheckCase& c) : m_ca
   CallFrame frame(c.device);
   const CheckRequest request(m_case);
   m_bound = Ref<BoundOp>::adopt(new BoundOp(entry, request.get()));
+  m_writes = find_inputs("writes", m_case.writes);
+  m_constants = find_inputs("constants", m_case.constants);
+}
+
+std::vector<size_t> CheckSession::find_inputs(const char* what, const std::vector<std::string>& names) const {
+  const BoundInfo& bound = m_bound->bound();
+  std::vector<size_t> found;
+  for (const std::string& wanted : names) {
+    size_t i = 0;
+    while (i < bound.inputs().size() && wanted != bound.input_ports()[i].name && wanted != std::to_string(i))
+      ++i;
+    if (i == bound.inputs().size()) {
+      std::string known;
+      for (size_t k = 0; k < bound.inputs().size(); ++k)
+        known += (k ? ", " : "") + tensor_name(bound, TARSIA_FORWARD, false, k);
+      throw ArgumentError::value_error(std::string(what) + " names '" + wanted + "', and the op has " +
+                                       (known.empty() ? "no inputs" : known));
+    }
+    found.push_back(i);
+  }
+  return found;
+}
+
+bool CheckSession::wants_gradient(size_t input) const {
+  return m_bound->has_gradient(static_cast<std::uint32_t>(input)) &&
+         std::ranges::find(m_constants, input) == m_constants.end();
 }
 
 CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
   std::vector<std::unique_ptr<Operand>> inputs, outputs;
   std::vector<const tarsia_tensor*> in, out;
+  const PassLayouts& layouts = m_bound->layouts(pass);
   for (const CheckValue& value : run.inputs) {
-    inputs.push_back(std::make_unique<Operand>(value, m_case));
+    const std::int64_t* strides = layouts.strides_of_input(static_cast<std::uint32_t>(inputs.size()));
+    inputs.push_back(std::make_unique<Operand>(value, m_case, strides));
     in.push_back(inputs.back()->tensor());
   }
   auto shared = [&](size_t i) { return i < run.shared.size() ? run.shared[i] : -1; };
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     const Operand* with = shared(i) < 0 ? nullptr : inputs[static_cast<size_t>(shared(i))].get();
-    outputs.push_back(std::make_unique<Operand>(run.outputs[i], m_case, with));
+    const std::int64_t* strides = layouts.strides_of_output(static_cast<std::uint32_t>(i));
+    outputs.push_back(std::make_unique<Operand>(run.outputs[i], m_case, strides, with));
     const bool left_out =
         run.without_null_outputs && !run.requests.empty() && run.requests[i] == TARSIA_REQUEST_NULL;
     out.push_back(left_out ? nullptr : outputs.back()->tensor());
@@ -228,12 +263,10 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
   }
   const BoundInfo& bound = m_bound->bound();
   const size_t first = pass == TARSIA_BACKWARD ? bound.outputs().size() : 0;
-  const tarsia_op& op = bound.op();
   auto is_mutable = [&](size_t i) {
     if (i < first || i >= first + bound.inputs().size()) return false;
-    const size_t k = i - first;
-    const std::uint32_t flags = op.n_inputs ? op.inputs[std::min<size_t>(k, op.n_inputs - 1)].flags : 0;
-    return ((flags | bound.inputs()[k].flags) & TARSIA_PORT_MUTABLE) != 0;
+    return (bound.input_flags(i - first) & TARSIA_PORT_MUTABLE) != 0 ||
+           std::ranges::find(m_writes, i - first) != m_writes.end();
   };
   auto is_shared = [&](size_t i) {
     for (int s : run.shared)
@@ -248,8 +281,11 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
     const std::string name = tensor_name(bound, pass, false, i);
     if (const std::string damage = inputs[i]->damage(); !damage.empty()) say(name + ": " + damage);
     if (inputs[i]->is_changed(now) && !is_mutable(i) && !is_shared(i))
-      say(name + " is written to, and is not declared mutable");
+      say(name +
+          " is written to, and is not declared mutable. If the op has to write to it, pass its name "
+          "in writes (tarsia check --writes)");
   }
+  for (size_t i : m_writes) outcome.written.push_back(inputs[first + i]->fetch());
   for (size_t i = 0; i < outputs.size(); ++i) {
     outcome.outputs.push_back(outputs[i]->fetch());
     if (const std::string damage = outputs[i]->damage(); !damage.empty())

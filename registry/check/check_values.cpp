@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "registry/elements/relayout.h"
 #include "registry/elements/tensor_math.h"
 #include "registry/resources/memory.h"
 
@@ -198,6 +199,35 @@ CheckValue dense_of(const CheckValue& value) {
     }
   }
   return dense;
+}
+
+namespace {
+
+CheckValue relaid(CheckValue value, const std::int64_t* to, const std::int64_t* from) {
+  if (value.meta.storage != TARSIA_DENSE || (!to && !from)) return value;
+  const std::vector<unsigned char> before = value.data;
+  const auto tensor = [&](const void* data, const std::int64_t* strides) {
+    tarsia_tensor one{};
+    one.data = const_cast<void*>(data);
+    one.device = {TARSIA_CPU, 0};
+    one.ndim = value.meta.ndim;
+    one.dtype = value.meta.dtype;
+    one.shape = value.meta.shape;
+    one.strides = const_cast<std::int64_t*>(strides);
+    return one;
+  };
+  if (!before.empty()) relayout(tensor(value.data.data(), to), tensor(before.data(), from), nullptr);
+  return value;
+}
+
+}  // namespace
+
+CheckValue laid_out(CheckValue value, const std::int64_t* strides) {
+  return relaid(std::move(value), strides, nullptr);
+}
+
+CheckValue row_major(CheckValue value, const std::int64_t* strides) {
+  return relaid(std::move(value), nullptr, strides);
 }
 
 std::string difference(const CheckValue& a, const CheckValue& b, double tolerance) {

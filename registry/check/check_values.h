@@ -35,6 +35,11 @@ CheckValue sum_of(const CheckValue& a, const CheckValue& b);
 /// The same with the elements of sparse tensors at their places.
 CheckValue dense_of(const CheckValue& value);
 
+/// The elements of a dense tensor as they lie under these strides, which leave no gaps, and the other way
+/// round; null: row-major.
+CheckValue laid_out(CheckValue value, const std::int64_t* strides);
+CheckValue row_major(CheckValue value, const std::int64_t* strides);
+
 /// Where they differ, or "". `tolerance` is relative to 1 + |b|; 0 means bit for bit.
 std::string difference(const CheckValue& a, const CheckValue& b, double tolerance);
 /// The tolerance for results of this dtype.

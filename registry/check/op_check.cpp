@@ -42,15 +42,17 @@ class PassCheck {
       m_names.push_back(tensor_name(bound, pass, true, i));
     for (size_t i = 0; i < c.inputs.size() + (m_backward ? 2 * m_forward_outputs.size() : 0); ++i)
       m_input_names.push_back(tensor_name(bound, pass, false, i));
+    for (size_t i : session.writes()) m_written_names.push_back(tensor_name(bound, TARSIA_FORWARD, false, i));
     const auto pairs = session.bound().inplace(pass);
     m_pairs.assign(pairs.begin(), pairs.end());
+    m_is_any = session.bound().layouts(pass).is_any();
     if (!m_backward) {
       m_metas = m_forward_outputs;
       m_wanted.assign(m_metas.size(), true);
       return;
     }
     m_metas = c.inputs;
-    for (std::uint32_t i = 0; i < m_metas.size(); ++i) m_wanted.push_back(session.bound().has_gradient(i));
+    for (size_t i = 0; i < m_metas.size(); ++i) m_wanted.push_back(session.wants_gradient(i));
     for (const tarsia_meta& meta : m_forward_outputs) {
       m_gradients.push_back(random_value(meta, random));
       if (bound.is_hidden(m_gradients.size() - 1)) m_gradients.back().meta.present = 0;  // nobody has it
@@ -59,6 +61,8 @@ class PassCheck {
 
   const std::vector<CheckValue>& inputs() const { return m_inputs; }
   const std::vector<CheckValue>& result() const { return m_result; }
+  /// What it left in inputs that it writes to without declaring it.
+  const std::vector<CheckValue>& left() const { return m_left; }
 
   /// An error of the first run is reported in `error`, and does not count as a result yet.
   PassOutcome run_all(std::string& error) {
@@ -75,6 +79,7 @@ class PassCheck {
       return refuses ? PassOutcome::refused : PassOutcome::failed;
     }
     m_result = first.outputs;
+    m_left = first.written;
     add("runs", CheckStatus::passed, inputs_text(m_case));
     add("stays within its memory", first.trouble);
     if (!first.trouble.empty()) return PassOutcome::ran;  // other runs have memory around them that is in use
@@ -88,6 +93,7 @@ class PassCheck {
     if (!m_written) return PassOutcome::ran;  // the rest would say it again
     check_add();
     if (!m_backward || !m_pairs.empty()) check_inplace();
+    if (m_is_any && !is_random()) check_any_layout();
     return PassOutcome::ran;
   }
   /// Reports a first run that did not succeed.
@@ -127,7 +133,7 @@ class PassCheck {
   /// Runs with outputs that hold `before`, or `poison` if there is no `before`.
   CheckOutcome run(unsigned char poison, std::vector<std::uint8_t> requests,
                    const std::vector<CheckValue>* before = nullptr, std::vector<int> shared = {},
-                   bool without_null_outputs = false) {
+                   bool without_null_outputs = false, bool reversed = false) {
     CheckSession session(m_op, m_case);
     CheckRun pass;
     pass.inputs = m_inputs;
@@ -137,8 +143,14 @@ class PassCheck {
       CheckOutcome outcome = session.forward(forward);
       if (outcome.code) return outcome;
       pass.inputs = m_gradients;
-      pass.inputs.insert(pass.inputs.end(), m_inputs.begin(), m_inputs.end());
+      std::vector<CheckValue> inputs = m_inputs;  // as forward left them
+      for (size_t k = 0; k < session.writes().size(); ++k) inputs[session.writes()[k]] = outcome.written[k];
+      pass.inputs.insert(pass.inputs.end(), inputs.begin(), inputs.end());
       pass.inputs.insert(pass.inputs.end(), outcome.outputs.begin(), outcome.outputs.end());
+    }
+    for (CheckValue& value : pass.inputs) {
+      const std::vector<std::int64_t> strides = reversed_strides(value.meta);
+      if (reversed) value = laid_out(std::move(value), strides.data());
     }
     for (size_t i = 0; i < m_metas.size(); ++i)
       pass.outputs.push_back(before ? (*before)[i] : filled_value(m_metas[i], poison));
@@ -157,6 +169,9 @@ class PassCheck {
       if (m_wanted[i])
         if (std::string text = difference(a.outputs[i], b.outputs[i], tolerance); !text.empty())
           return output_name(i) + ": " + text;
+    for (size_t k = 0; k < a.written.size(); ++k)
+      if (std::string text = difference(a.written[k], b.written[k], tolerance); !text.empty())
+        return m_written_names[k] + " after the run: " + text;
     return "";
   }
 
@@ -282,11 +297,39 @@ class PassCheck {
       add(check, CheckStatus::skipped, "no output is like an input");
   }
 
+  bool is_random() const { return m_op->op().flags & TARSIA_OP_RANDOM; }
+
+  /// The strides of a tensor whose first axis is the innermost in memory.
+  static std::vector<std::int64_t> reversed_strides(const tarsia_meta& meta) {
+    std::vector<std::int64_t> strides(static_cast<size_t>(meta.ndim) + 1);
+    std::int64_t next = 1;
+    for (int axis = 0; axis < meta.ndim; ++axis) {
+      strides[static_cast<size_t>(axis)] = next;
+      next *= meta.shape[axis];
+    }
+    return strides;
+  }
+
+  /// Runs on tensors whose elements lie in another order, of which the op is not told, as in a graph.
+  void check_any_layout() {
+    if (std::ranges::none_of(m_metas, [](const tarsia_meta& meta) { return meta.ndim > 1; })) return;
+    CheckOutcome outcome = run(k_poison, {}, nullptr, {}, false, /*reversed=*/true);
+    std::string fault = outcome.error;
+    for (size_t i = 0; i < m_metas.size() && fault.empty(); ++i) {
+      if (!m_wanted[i]) continue;
+      const CheckValue now = row_major(std::move(outcome.outputs[i]), reversed_strides(m_metas[i]).data());
+      if (std::string text = difference(now, m_result[i], tolerance_of(m_metas[i].dtype)); !text.empty())
+        fault = output_name(i) + ", of tensors whose axes lie the other way round: " + text;
+    }
+    add("does the same in any layout", fault);
+  }
+
   const Ref<OpEntry>& m_op;
   const CheckCase& m_case;
-  bool m_backward, m_written = false;
+  bool m_backward, m_written = false, m_is_any = false;
   std::vector<CheckResult>& m_results;
-  std::vector<CheckValue> m_inputs, m_gradients, m_result;
+  std::vector<CheckValue> m_inputs, m_gradients, m_result, m_left;
+  std::vector<std::string> m_written_names;  ///< of m_left
   std::vector<tarsia_meta> m_forward_outputs, m_metas;
   std::vector<bool> m_wanted;
   std::vector<std::string> m_names;        ///< of what this pass gives
@@ -473,6 +516,8 @@ class OpCheck {
           std::string fault;
           for (size_t i = 0; i < a.result().size() && fault.empty(); ++i)
             fault = difference(b.result()[i], a.result()[i], 10 * tolerance_of(a.result()[i].meta.dtype));
+          for (size_t i = 0; i < a.left().size() && fault.empty(); ++i)
+            fault = difference(b.left()[i], a.left()[i], 10 * tolerance_of(a.left()[i].meta.dtype));
           if (!fault.empty() && draws_random_numbers(a, cpu, pass)) {
             m_results.push_back({"gpu: gives what the CPU gives", CheckStatus::skipped,
                                  "it draws random numbers, which are others on a GPU"});

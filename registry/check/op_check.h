@@ -18,6 +18,7 @@ struct CheckOptions {
   bool gradient = true;  ///< compare the gradient with finite differences
   bool exact = false;    ///< see CheckCase
   std::uint64_t seed = 0;
+  std::vector<std::string> writes, constants;  ///< see CheckCase
 };
 
 enum class CheckStatus { failed, passed, skipped };

@@ -40,6 +40,7 @@ constexpr Watched k_watched[] = {
 struct sigaction g_before[NSIG];  // what a signal did before; written before the handlers are there
 std::atomic<pthread_t> g_reporter{};
 std::atomic<bool> g_reported{false};
+int g_failures = 0;     // of the report; the reporter's
 SignalFrames g_frames;  // the reporter's
 
 // What a thread does: one of these at most, the innermost.
@@ -56,6 +57,7 @@ struct Pending {
   const Watched* watched = nullptr;
   siginfo_t info{};
   Activity activity;
+  bool has_heading = false;  // it is written
 } g_pending;
 
 /// The innermost call under way of which something is known, and that began after `outer`; null: none.
@@ -211,15 +213,33 @@ void write_heading(const char* what, const char* signal, const siginfo_t& info, 
 void write_report(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
                   const Activity& activity) {
   write_heading(what, signal, info, activity);
+  g_pending.has_heading = true;
   write_frames(g_frames, record ? record->loading.load() : nullptr);
 }
 
-/// The walk over the frames has crashed itself.
-void report_without_frames() {
+/// The report has crashed itself, so many times: over the frames, or over what a call was given. Each time it
+/// leaves out more.
+void report_less(int times) {
   const Pending& at = g_pending;
-  if (at.watched && at.activity.is_known())
-    write_heading(what_happened(*at.watched, at.info, false), at.watched->name, at.info, at.activity);
-  SignalText(report_descriptor()).add("tarsia: the frames of a crash cannot be read: the stack is damaged\n");
+  if (!at.watched || times > 2) return;
+  const char* what = what_happened(*at.watched, at.info, false);
+  if (times == 1 && !at.has_heading && at.activity.is_known())
+    write_heading(what, at.watched->name, at.info, at.activity);
+  else if (!at.has_heading)
+    SignalText(report_descriptor()).add("tarsia: ").add(what).add(" (").add(at.watched->name).add(")\n");
+  SignalText(report_descriptor())
+      .add(times == 1 ? "tarsia: the frames of a crash cannot be read: the stack is damaged\n"
+                      : "tarsia: what the call was given cannot be read\n");
+}
+
+/// Another thread reports, and then ends the process: who ended it now would cut the report off.
+void wait_for_reporter() {
+  for (int i = 0; i < 2'000; ++i) {
+    const pthread_t reporter = g_reporter;
+    if (reporter == pthread_t{} || reporter == ::pthread_self()) return;
+    const timespec a_moment{0, 10'000'000};
+    ::nanosleep(&a_moment, nullptr);
+  }
 }
 
 /// Lets one thread at a time through. False: this thread is in the report already, which itself crashed.
@@ -227,11 +247,7 @@ bool begin_report() {
   pthread_t none{};
   if (g_reporter.compare_exchange_strong(none, ::pthread_self())) return true;
   if (none == ::pthread_self()) return false;
-  // Another thread reports, and then ends the process.
-  for (int i = 0; i < 2'000 && g_reporter != pthread_t{}; ++i) {
-    const timespec a_moment{0, 10'000'000};
-    ::nanosleep(&a_moment, nullptr);
-  }
+  wait_for_reporter();
   none = pthread_t{};
   return g_reporter.compare_exchange_strong(none, ::pthread_self());
 }
@@ -264,17 +280,19 @@ void chain(int signal, siginfo_t* info, void* context) {
 void on_crash(int signal, siginfo_t* info, void* pointer) {
   const int saved_errno = errno;
   auto& context = *static_cast<ucontext_t*>(pointer);
-  if (!g_reported && g_reporter == ::pthread_self()) {
+  if (g_reporter == ::pthread_self()) {
     g_reported = true;
-    report_without_frames();
+    report_less(++g_failures);
   }
+  if (g_reported) wait_for_reporter();
   if (!g_reported && begin_report()) {
     const ThreadRecord* record = find_thread_record();
     const Activity activity = activity_of(record);
     for (const Watched& watched : k_watched)
-      if (watched.signal == signal) g_pending = {&watched, *info, activity};
+      if (watched.signal == signal) g_pending = {&watched, *info, activity, false};
     collect_frames(context, g_frames);
-    if (activity.is_known() || is_in_a_module(g_frames)) {
+    // While this thread waited, another may have reported its own.
+    if (!g_reported && (activity.is_known() || is_in_a_module(g_frames))) {
       g_reported = true;
       for (const Watched& watched : k_watched)
         if (watched.signal == signal)

@@ -188,9 +188,19 @@ void add_value(SignalText& text, const tarsia_call_context* context, const tarsi
 
 /// The i-th port, the last one standing for all behind it.
 std::string_view port_name(const tarsia_port* ports, std::uint32_t n, std::uint32_t i) {
-  if (n == 0 || !ports[std::min(i, n - 1)].name) return {};
-  return ports[std::min(i, n - 1)].name;
+  if (n == 0) return {};
+  const tarsia_port& port = ports[std::min(i, n - 1)];
+  const bool has_it = i < n || port.flags & TARSIA_PORT_VARIADIC;
+  return has_it && port.name ? std::string_view(port.name) : std::string_view();
 }
+
+/// The ports of the inputs, as far as they are known.
+struct InputPorts {
+  const tarsia_port* ports;
+  std::uint32_t n;
+  InputPorts(const tarsia_op& op, const tarsia_bind_info& info)
+      : ports(info.ports ? info.ports : op.inputs), n(info.ports ? info.n_inputs : op.n_inputs) {}
+};
 
 void add_group(SignalText& text, const char* what, const tarsia_port* ports, std::uint32_t n_ports,
                const tarsia_tensor* const* tensors, std::uint32_t n, bool& is_first) {
@@ -260,20 +270,22 @@ void add_tensors(SignalText& text, const tarsia_call_context& context) {
   const std::uint32_t n_in = call.info->n_inputs, n_out = call.info->n_outputs;
   bool is_first = true;
   const bool backward = call.pass == TARSIA_BACKWARD;
+  const InputPorts of(op, *call.info);
   if (backward) {
     add_group(text, "gradient of", op.outputs, op.n_outputs, call.inputs, n_out, is_first);
-    add_group(text, "input", op.inputs, op.n_inputs, call.inputs + n_out, n_in, is_first);
-    add_group(text, "gradient of", op.inputs, op.n_inputs, call.outputs, n_in, is_first);
+    add_group(text, "input", of.ports, of.n, call.inputs + n_out, n_in, is_first);
+    add_group(text, "gradient of", of.ports, of.n, call.outputs, n_in, is_first);
     return;
   }
-  add_group(text, "input", op.inputs, op.n_inputs, call.inputs, n_in, is_first);
+  add_group(text, "input", of.ports, of.n, call.inputs, n_in, is_first);
   add_group(text, "output", op.outputs, op.n_outputs, call.outputs, n_out, is_first);
 }
 
 void add_bind_info(SignalText& text, const tarsia_op& op, const tarsia_bind_info& info) {
+  const InputPorts of(op, info);
   for (std::uint32_t i = 0; i < info.n_inputs; ++i) {
     text.add(i ? ", input " : "input ");
-    if (const std::string_view name = port_name(op.inputs, op.n_inputs, i); !name.empty())
+    if (const std::string_view name = port_name(of.ports, of.n, i); !name.empty())
       text.quoted(name);
     else
       text.number(i);

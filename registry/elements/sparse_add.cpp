@@ -76,7 +76,7 @@ void add_sparse(const tarsia_op_context& context, std::uint32_t i, const tarsia_
   const tarsia_bind_info& info = *context.info;
   const tarsia_meta& meta = context.pass == TARSIA_BACKWARD ? info.inputs[i] : info.outputs[i];
   const bool is_csr = meta.storage == TARSIA_CSR;
-  std::int64_t unit = static_cast<std::int64_t>(meta.dtype.bits) * meta.dtype.lanes / 8, elements = 1;
+  std::int64_t unit = bytes_of_element(meta.dtype), elements = 1;
   for (int k = 1; !is_csr && k < meta.ndim; ++k) elements *= meta.shape[k];
   unit *= elements;
   const auto& old = *reinterpret_cast<const tarsia_sparse*>(context.outputs[i]);

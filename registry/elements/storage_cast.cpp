@@ -17,10 +17,6 @@ namespace tarsia::registry {
 
 namespace {
 
-std::int64_t element_bytes(tarsia_dtype dtype) {
-  return std::int64_t{dtype.bits} * std::max<int>(dtype.lanes, 1) / 8;
-}
-
 /// The number of elements of a row.
 std::int64_t row_elements(const tarsia_tensor& tensor) {
   std::int64_t n = 1;
@@ -42,7 +38,7 @@ void make_dense_on_cpu(const tarsia_tensor& to, const tarsia_sparse& from, bool 
   const auto* values = static_cast<const char*>(data_of(from.values));
   const auto* indices = static_cast<const std::int64_t*>(data_of(from.indices));
   const std::int64_t n = part_size(from.indices), rows = to.shape[0], columns = row_elements(to);
-  const std::int64_t bytes = element_bytes(to.dtype);
+  const std::int64_t bytes = bytes_of_element(to.dtype);
   const std::uint64_t all = bytes_of(to.shape, to.ndim, to.dtype);
   if (all) std::memset(out, 0, all);
   if (!n) return;
@@ -157,7 +153,7 @@ void make_dense_on_gpu(const tarsia_tensor& to, const tarsia_sparse& from, bool 
        *indptr = data_of(from.indptr);
   std::uint64_t rows = static_cast<std::uint64_t>(to.shape[0]),
                 columns = static_cast<std::uint64_t>(row_elements(to)),
-                bytes = static_cast<std::uint64_t>(element_bytes(to.dtype)),
+                bytes = static_cast<std::uint64_t>(bytes_of_element(to.dtype)),
                 n = static_cast<std::uint64_t>(part_size(from.indices));
   if (is_csr && n) {
     const UnitSum sum =
@@ -214,7 +210,7 @@ void make_sparse(const tarsia_op_context& context, std::uint32_t i, const tarsia
   const tarsia_bind_info& info = *context.info;
   const tarsia_meta& meta = context.pass == TARSIA_BACKWARD ? info.inputs[i] : info.outputs[i];
   const bool is_csr = meta.storage == TARSIA_CSR;
-  const std::int64_t rows = from.shape[0], columns = row_elements(from), bytes = element_bytes(from.dtype);
+  const std::int64_t rows = from.shape[0], columns = row_elements(from), bytes = bytes_of_element(from.dtype);
   const char* data = static_cast<const char*>(data_of(from));
   std::vector<char> fetched;
   if (is_gpu(from.device)) {

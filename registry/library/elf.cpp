@@ -178,7 +178,8 @@ ElfLibrary read_library(const ElfFile& file, const std::string& path) {
     }
     if (ELF64_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE) library.has_unique_symbols = true;
     if (name == TARSIA_EFFECTS_SYMBOL) library.has_effects = true;
-    if (name == "_opRegSize" || (name == "initialize" && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC))
+    const bool initializes = name == "initialize" || name == "_Z10initializei";  // extern "C" or not
+    if (name == "_opRegSize" || (initializes && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC))
       library.has_mxnet_symbols = true;
     if (name.starts_with("tarsia_")) library.tarsia_symbols.emplace_back(name);
   }

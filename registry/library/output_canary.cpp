@@ -20,7 +20,7 @@ std::int64_t numel(const tarsia_tensor& tensor) {
 }
 
 std::int64_t item_of(const tarsia_tensor& tensor) {
-  return tensor.dtype.bits / 8 * std::int64_t(tensor.dtype.lanes);
+  return bytes_of_element(tensor.dtype);
 }
 
 char* begin_of(const tarsia_tensor& tensor) {

@@ -9,6 +9,7 @@
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
+#include "registry/elements/relayout.h"
 #include "registry/elements/tensor_math.h"
 #include "registry/op/choice.h"
 #include "registry/resources/call_context.h"
@@ -200,7 +201,7 @@ class Trial {
     const tarsia_op_request& request = m_request.request;
     if (request.size < sizeof request || !request.samples || i >= request.n_inputs) return nullptr;
     const tarsia_tensor* given = request.samples[i];
-    return given && !given->strides && is_gpu(given->device) == m_is_gpu ? given : nullptr;
+    return given && is_gpu(given->device) == m_is_gpu ? given : nullptr;
   }
 
   void refuse() const {
@@ -239,20 +240,19 @@ class Trial {
     for (std::uint32_t i = 0; i < m_info.n_inputs; ++i) {
       const tarsia_tensor* tensor = m_inputs[i].tensor();
       if (!tensor) continue;
-      if (const tarsia_tensor* given = sample(i))
-        copy(*tensor, *given, m_stream);
-      else
+      const tarsia_tensor* given = sample(i);
+      if (!given)
         fill(*tensor);
+      else if (given->strides)
+        relayout(*tensor, *given, m_stream);
+      else
+        copy(*tensor, *given, m_stream);
     }
   }
 
   bool changes_inputs() const {
-    for (std::uint32_t i = 0; i < m_info.n_inputs; ++i) {
-      const tarsia_op& op = m_request.entry->op();
-      const std::uint32_t flags =
-          m_info.inputs[i].flags | (op.n_inputs ? op.inputs[std::min(i, op.n_inputs - 1)].flags : 0);
-      if (flags & TARSIA_PORT_MUTABLE) return true;
-    }
+    for (std::uint32_t i = 0; i < m_info.n_inputs; ++i)
+      if (m_request.bound.input_flags(i) & TARSIA_PORT_MUTABLE) return true;
     return false;
   }
 

@@ -37,7 +37,9 @@ void Api::find(F& function, const char* name, bool required) {
 }
 
 Api::Api(void* handle, const std::string& path) : m_handle(handle), m_path(path) {
-  find(initialize, "initialize");
+  find(initialize, "initialize", false);
+  if (!initialize) find(initialize, "_Z10initializei", false);  // its source does not say extern "C"
+  if (!initialize) find(initialize, "initialize");
   int (*op_version)() = nullptr;
   find(op_version, "_opVersion", false);
   find(op_reg_size, "_opRegSize", false);

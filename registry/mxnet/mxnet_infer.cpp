@@ -202,19 +202,6 @@ struct Inference {
       return 0;
     });
   }
-
-  std::int32_t find_mutable() const {
-    Found found;
-    if (const std::int32_t code = library.mutate(library.self, &op.mutate, attributes, &found))
-      return failure(code, "mutateInputs");
-    for (int i : found.numbers[0]) {
-      if (i < 0 || static_cast<std::uint32_t>(i) >= info.n_inputs)
-        return op_is_wrong("mutateInputs names input " + std::to_string(i) + " of " +
-                           std::to_string(info.n_inputs));
-      info.inputs[i].flags |= TARSIA_PORT_MUTABLE;
-    }
-    return 0;
-  }
 };
 
 }  // namespace
@@ -226,7 +213,20 @@ std::int32_t infer(const tarsia_mxnet_library& library, const tarsia_mxnet_op& o
   if (const std::int32_t code = inference.infer_types()) return code;
   if (op.infer_storage.function)
     if (const std::int32_t code = inference.infer_storage()) return code;
-  return op.mutate.function ? inference.find_mutable() : 0;
+  return 0;
+}
+
+std::int32_t mark_mutable(const tarsia_mxnet_library& library, const tarsia_mxnet_op& op, void* attributes,
+                          tarsia_port* inputs, std::uint32_t n) {
+  Found found;
+  if (const std::int32_t code = library.mutate(library.self, &op.mutate, attributes, &found))
+    return failure(code, "mutateInputs");
+  for (int i : found.numbers[0]) {
+    if (i < 0 || static_cast<std::uint32_t>(i) >= n)
+      return op_is_wrong("mutateInputs names input " + std::to_string(i) + " of " + std::to_string(n));
+    inputs[i].flags |= TARSIA_PORT_MUTABLE;
+  }
+  return 0;
 }
 
 }  // namespace tarsia::registry::mxnet

@@ -60,8 +60,11 @@ class Shapes {
 /// that the API does not have.
 std::int32_t read_dtypes(const tarsia_bind_info& info, std::vector<int>& dtypes);
 
-/// Runs the op's inference and says which inputs it changes. Gives 0, or a code with the last error set; may
-/// throw.
+/// Marks the inputs that the op changes. Gives 0, or a code with the last error set; may throw.
+std::int32_t mark_mutable(const tarsia_mxnet_library& library, const tarsia_mxnet_op& op, void* attributes,
+                          tarsia_port* inputs, std::uint32_t n);
+
+/// Runs the op's inference. Gives 0, or a code with the last error set; may throw.
 std::int32_t infer(const tarsia_mxnet_library& library, const tarsia_mxnet_op& op,
                    const tarsia_bind_info& info);
 

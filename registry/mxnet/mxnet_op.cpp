@@ -64,6 +64,7 @@ MxnetOp::MxnetOp(const tarsia_mxnet_library& library, const tarsia_mxnet_op& op,
     d.outputs = &k_one;
     d.n_inputs = d.n_outputs = 1;
   }
+  if (op.mutate.function) d.name_inputs = &name_inputs;
   if (op.infer_shape.function && op.infer_type.function) d.infer = &infer;
   if (op.n_create) {
     d.create_state = &create_state;
@@ -131,6 +132,15 @@ std::int32_t MxnetOp::arity(void* self, const tarsia_bind_info* info, std::uint3
     *n_in = static_cast<std::uint32_t>(in);
     *n_out = static_cast<std::uint32_t>(out);
     return 0;
+  });
+}
+
+std::int32_t MxnetOp::name_inputs(void* self, const tarsia_bind_info* info, tarsia_port* inputs,
+                                  std::uint32_t n) {
+  return guarded_author([&] {
+    const auto& op = *static_cast<const MxnetOp*>(self);
+    const MxnetAttributes attributes(op.m_library, *info);
+    return mark_mutable(op.m_library, op.m_op, attributes.get(), inputs, n);
   });
 }
 

@@ -32,6 +32,8 @@ class MxnetOp {
   // The functions of the description.
   static std::int32_t arity(void* self, const tarsia_bind_info* info, std::uint32_t* n_in,
                             std::uint32_t* n_out);
+  static std::int32_t name_inputs(void* self, const tarsia_bind_info* info, tarsia_port* inputs,
+                                  std::uint32_t n);
   static std::int32_t create_params(void* self, const tarsia_bind_info* info, void** params);
   static void destroy_params(void* self, void* params);
   static std::int32_t infer(void* self, const tarsia_bind_info* info);

@@ -82,18 +82,13 @@ bool BoundOp::is_compiled(tarsia_pass pass) const {
   return one && *m_entry->library().path() != '\0' && *m_entry->library_of(*one).path() != '\0';
 }
 
-std::uint32_t BoundOp::flags_of_input(std::uint32_t i) const {
-  const tarsia_op& op = m_entry->op();
-  return m_bound.inputs()[i].flags | (op.n_inputs ? op.inputs[std::min(i, op.n_inputs - 1)].flags : 0);
-}
-
 bool BoundOp::changes_input(std::uint32_t i) const {
-  return m_bound.inputs()[i].present && flags_of_input(i) & TARSIA_PORT_MUTABLE;
+  return m_bound.inputs()[i].present && m_bound.input_flags(i) & TARSIA_PORT_MUTABLE;
 }
 
 bool BoundOp::has_gradient(std::uint32_t i) const {
   return m_bound.inputs()[i].present &&
-         !(flags_of_input(i) & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
+         !(m_bound.input_flags(i) & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
 }
 
 BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
@@ -119,6 +114,12 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
     for (const std::string& one : plan.conversions) plan.conversion_texts.push_back(one.c_str());
     tell_conversions(op, pass, plan.conversions);
   }
+  plan.layouts = PassLayouts(op, implementation, info, m_bound.info());
+  plan.pairs.keep(
+      [&](const tarsia_inplace& pair) { return plan.layouts.lie_alike(pair.input, pair.output); });
+  plan.layout_lines = describe_layouts(m_bound, pass, plan.layouts);
+  for (const std::string& one : plan.layout_lines) plan.layout_texts.push_back(one.c_str());
+  plan.is_as_given = !choice.is_dense && plan.layouts.are_row_major();
   if (implementation.workspace) {
     const std::int64_t bytes = run_step(op, "workspace", &info, [&] {
       return implementation.workspace(implementation.workspace_user, &info);
@@ -142,7 +143,16 @@ std::string explain(const tarsia_op& op, const tarsia_op_request& request, const
   for (const tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD}) {
     if (pass == TARSIA_BACKWARD && devices_of(op, pass).empty()) continue;
     text += explain_choice(of, pass);
-    if (!choose(of, pass).is_dense) continue;
+    const Choice choice = choose(of, pass);
+    if (!choice.implementation) continue;
+    try {
+      const PassLayouts layouts(op, *choice.implementation, choice.is_dense ? dense->info() : bound.info(),
+                                bound.info());
+      for (const std::string& one : describe_layouts(bound, pass, layouts)) text += "  takes " + one + "\n";
+    } catch (const OpError& fault) {
+      text += "  cannot be bound: " + std::string(fault.what()) + "\n";
+    }
+    if (!choice.is_dense) continue;
     const std::vector<std::uint8_t> needs =
         pass == TARSIA_BACKWARD ? needs_of(bound) : std::vector<std::uint8_t>();
     for (const std::string& one : describe_conversions(bound, pass, needs)) text += "  " + one + "\n";
@@ -196,9 +206,9 @@ inline std::int32_t BoundOp::call(const Pass& pass, const tarsia_op_call& call) 
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
 
-  // 3. See whether it can run as it is: whether the implementation takes the storage types, honours the
-  // requests, and may share what outputs share with inputs.
-  const bool is_plain = !pass.is_dense && pass.pairs.allow(context, pass.implementation->requests);
+  // 3. See whether it can run as it is: whether the implementation takes the storage types and layouts,
+  // honours the requests, and may share what outputs share with inputs.
+  const bool is_plain = pass.is_as_given && pass.pairs.allow(context, pass.implementation->requests);
 
   // 4. Enter the device. The CPU has no stream, and nothing is launched there whose errors show later.
   if (is_gpu(info.device)) return call_on_gpu(pass, call, context, is_plain);
@@ -283,14 +293,26 @@ std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation
 }
 
 std::int32_t BoundOp::run_with_others(const Pass& pass, tarsia_op_context& context) noexcept {
-  if (!pass.is_dense) return run_with_copies(pass, context);
+  if (pass.is_as_given) return run_with_copies(pass, context);
+  if (!pass.is_dense) return run_in_layouts(pass, context);
   try {
     DenseRun dense(context, *pass.info);
-    const bool is_plain = pass.pairs.allow(dense.context(), pass.implementation->requests);
-    if (const std::int32_t code =
-            is_plain ? run(pass, dense.context()) : run_with_copies(pass, dense.context()))
-      return code;
+    if (const std::int32_t code = run_in_layouts(pass, dense.context())) return code;
     dense.finish();
+    return 0;
+  } catch (...) {
+    return capture_error();
+  }
+}
+
+std::int32_t BoundOp::run_in_layouts(const Pass& pass, tarsia_op_context& context) noexcept {
+  try {
+    LayoutRun laid_out(context, pass.layouts);
+    const bool is_plain = pass.pairs.allow(laid_out.context(), pass.implementation->requests);
+    if (const std::int32_t code =
+            is_plain ? run(pass, laid_out.context()) : run_with_copies(pass, laid_out.context()))
+      return code;
+    laid_out.finish();
     return 0;
   } catch (...) {
     return capture_error();
@@ -299,7 +321,7 @@ std::int32_t BoundOp::run_with_others(const Pass& pass, tarsia_op_context& conte
 
 std::int32_t BoundOp::run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept {
   try {
-    RequestCopies copies(*pass.implementation, pass.pairs, context);
+    RequestCopies copies(*pass.implementation, pass.pairs, pass.layouts, context);
     if (std::int32_t code = run(pass, copies.context())) return code;
     copies.finish();
     return 0;
@@ -340,8 +362,12 @@ void BoundOp::check(const tarsia_op_call& call) const {
   const bool backward = call.pass == TARSIA_BACKWARD;
   // Texts are put together only for errors, since this runs before every call.
   auto where = [&] { return op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": "; };
-  auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const auto& name,
-                          bool optional, bool writes = false) {
+  const PassLayouts& layouts = m_passes[backward].layouts;
+  const tarsia_implementation* chosen =
+      implementation(call.pass == TARSIA_BACKWARD ? TARSIA_BACKWARD : TARSIA_FORWARD);
+  const bool follows_strides = chosen && chosen->takes_any & TARSIA_TAKES_ANY_STRIDES;
+  auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const std::int64_t* strides,
+                          const auto& name, bool optional, bool writes = false) {
     if (!tensor) {
       if (optional || !meta.present) return;
       throw ArgumentError::type_error(where() + name() + " is missing");
@@ -362,7 +388,8 @@ void BoundOp::check(const tarsia_op_call& call) const {
                                        "; the op is bound to " + describe(meta) +
                                        ": bind it again for another shape or dtype");
     if (meta.storage != TARSIA_DENSE) return;
-    if (!is_contiguous(*tensor))
+    if (follows_strides && !writes) return;
+    if (!is_contiguous(*tensor) && !(strides && lies(*tensor, strides)))
       throw ArgumentError::value_error(where() + name() + " is not contiguous: pass " +
                                        (writes ? "a contiguous tensor, and copy from it afterwards"
                                                : "a contiguous copy, as numpy.ascontiguousarray(x) and "
@@ -381,15 +408,18 @@ void BoundOp::check(const tarsia_op_call& call) const {
     const bool is_hidden = m_bound.is_hidden(i);  // nobody has its gradient
     if (is_needed(i))
       check_tensor(
-          call.inputs[i], m_bound.outputs()[i], [&] { return "gradient of " + m_bound.output_name(i); },
-          is_hidden);
+          call.inputs[i], m_bound.outputs()[i], layouts.strides_of_input(i),
+          [&] { return "gradient of " + m_bound.output_name(i); }, is_hidden);
     if (is_needed(n_out + n_in + i))
       check_tensor(
-          call.inputs[n_out + n_in + i], m_bound.outputs()[i], [&] { return m_bound.output_name(i); }, true);
+          call.inputs[n_out + n_in + i], m_bound.outputs()[i], layouts.strides_of_input(n_out + n_in + i),
+          [&] { return m_bound.output_name(i); }, true);
   }
   for (std::uint32_t i = 0; i < n_in; ++i)
     if (is_needed(first + i))
-      check_tensor(call.inputs[first + i], m_bound.inputs()[i], [&] { return m_bound.input_name(i); }, false);
+      check_tensor(
+          call.inputs[first + i], m_bound.inputs()[i], layouts.strides_of_input(first + i),
+          [&] { return m_bound.input_name(i); }, false, !backward && changes_input(i));
   const std::uint8_t* requests = call.requests ? call.requests
                                  : backward    ? m_write_gradients.data()
                                                : m_write.data();
@@ -400,7 +430,7 @@ void BoundOp::check(const tarsia_op_call& call) const {
       throw ArgumentError::value_error(where() + m_bound.input_name(i) +
                                        " has no gradient: ask for it with the request null");
     check_tensor(
-        call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
+        call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i], layouts.strides_of_output(i),
         [&] { return backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i); },
         requests[i] == TARSIA_REQUEST_NULL, true);
   }

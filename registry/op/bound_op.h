@@ -14,6 +14,7 @@
 #include "registry/op/conversions.h"
 #include "registry/op/infer.h"
 #include "registry/op/inplace.h"
+#include "registry/op/layouts.h"
 #include "registry/op/measured.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/ref.h"
@@ -49,6 +50,10 @@ class BoundOp : public Counted<BoundOp> {
   std::span<const char* const> conversion_texts(tarsia_pass pass) const {
     return m_passes[pass].conversion_texts;
   }
+  /// The layouts in which its implementation takes tensors.
+  const PassLayouts& layouts(tarsia_pass pass) const { return m_passes[pass].layouts; }
+  /// Those that are not row-major, as in "input 'x': axes (0, 2, 3, 1)".
+  std::span<const char* const> layout_texts(tarsia_pass pass) const { return m_passes[pass].layout_texts; }
   /// What was measured of the implementations of a pass.
   const Measured& measured(tarsia_pass pass) const { return m_measured[pass]; }
   std::span<const tarsia_measured_time> measured_times(tarsia_pass pass) const {
@@ -73,7 +78,8 @@ class BoundOp : public Counted<BoundOp> {
   /// process was forked.
   std::int32_t call(const tarsia_op_call& call) noexcept;
 
-  /// Throws ArgumentError unless numbers, dtypes, shapes, devices and contiguity fit.
+  /// Throws ArgumentError unless numbers, dtypes, shapes, devices and contiguity fit. A tensor for which the
+  /// implementation declares a layout may lie in it, or row-major.
   void check(const tarsia_op_call& call) const;
 
  private:
@@ -87,6 +93,7 @@ class BoundOp : public Counted<BoundOp> {
     const tarsia_implementation* implementation = nullptr;
     const tarsia_bind_info* info = nullptr;  ///< what it sees
     bool is_dense = false;                   ///< it gets dense tensors in place of the sparse ones
+    bool is_as_given = false;                ///< it gets all tensors as the caller gives them
     bool is_alone = false;                   ///< threads take turns
     std::uint32_t n_inputs = 0;
     std::uint32_t n_outputs = 0;
@@ -99,9 +106,11 @@ class BoundOp : public Counted<BoundOp> {
     std::string name;
     std::vector<std::string> conversions;
     std::vector<const char*> conversion_texts;  ///< of `conversions`
+    PassLayouts layouts;
+    std::vector<std::string> layout_lines;
+    std::vector<const char*> layout_texts;  ///< of `layout_lines`
   };
 
-  std::uint32_t flags_of_input(std::uint32_t i) const;
   Pass plan(tarsia_pass pass) const;
   /// Calls with no more than the pass needs, or refuses.
   std::int32_t call_slowly(const Pass& pass, const tarsia_op_call& call) noexcept;
@@ -113,8 +122,10 @@ class BoundOp : public Counted<BoundOp> {
   std::int32_t run(const Pass& pass, const tarsia_op_context& context) noexcept;
   std::int32_t run_in_turn(const tarsia_implementation& implementation,
                            const tarsia_op_context& context) noexcept;
-  /// Runs with other tensors than the caller's: dense in place of sparse ones, copies in place of outputs.
+  /// Runs with other tensors than the caller's: dense in place of sparse ones, in the layouts that the
+  /// implementation takes, and copies in place of outputs.
   std::int32_t run_with_others(const Pass& pass, tarsia_op_context& context) noexcept;
+  std::int32_t run_in_layouts(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t fail(const tarsia_implementation& implementation, std::int32_t code) noexcept;
   std::int32_t check_launches(const tarsia_implementation& implementation) noexcept;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "base/error.h"
 #include "registry/library/library.h"
@@ -46,6 +47,18 @@ bool agree(const tarsia_meta& known, const tarsia_meta& inferred) {
 
 std::string op_name(const tarsia_op& op) {
   return std::string("op '") + op.name + "'";
+}
+
+/// "input 'x'", "input 'args' 2", and "input 1" where there is no name.
+std::string port_name(const char* what, const char* name, unsigned i, std::optional<unsigned> of_variadic) {
+  std::string text = std::string(what) + " ";
+  if (!*name) return text + std::to_string(i);
+  text += std::string("'") + name + "'";
+  return of_variadic ? text + " " + std::to_string(*of_variadic) : text;
+}
+
+bool names_inputs(const tarsia_op& op) {
+  return op.size >= offsetof(tarsia_op, name_inputs) + sizeof op.name_inputs && op.name_inputs;
 }
 
 }  // namespace
@@ -111,6 +124,7 @@ Arity arity_of(const tarsia_op& op, const tarsia_op_request& request) {
   const BoundInfo bound(op, request, BoundInfo::WithoutInference{});
   Arity arity{bound.m_info.n_inputs, bound.m_info.n_outputs};
   arity.hidden = bound.m_hidden;
+  arity.inputs = bound.m_input_ports;
   return arity;
 }
 
@@ -120,7 +134,12 @@ Arity counts_of(const tarsia_op& op, const tarsia_op_request& request) {
   if (op.arity) bound.count(arity.n_inputs, arity.n_outputs);
   bound.m_outputs.assign(arity.n_outputs, unknown_meta());
   bound.mark_hidden();
+  // Of a variadic input that nothing counts, nobody has said how many there are.
+  const bool is_counted =
+      op.arity || !op.n_inputs || !(op.inputs[op.n_inputs - 1].flags & TARSIA_PORT_VARIADIC);
+  bound.name_inputs(arity.n_inputs, is_counted);
   arity.hidden = bound.m_hidden;
+  arity.inputs = bound.m_input_ports;
   return arity;
 }
 
@@ -146,7 +165,7 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
   // If one of these throws, the destructor runs: the constructor above has ended.
   create_params();
   infer();
-  tell_hidden();  // inference fills in whole metas
+  tell_flags();  // inference fills in whole metas
 }
 
 BoundInfo::~BoundInfo() {
@@ -190,12 +209,29 @@ void BoundInfo::mark_hidden() {
         tells ? i >= n_visible : i < m_op.n_outputs && m_op.outputs[i].flags & TARSIA_PORT_HIDDEN;
     m_hidden.push_back(is_hidden);
   }
-  tell_hidden();
+  tell_flags();
 }
 
-void BoundInfo::tell_hidden() {
+void BoundInfo::tell_flags() {
+  for (std::size_t i = 0; i < m_inputs.size(); ++i)
+    m_inputs[i].flags |= m_input_ports[i].flags & TARSIA_PORT_MUTABLE;
   for (std::size_t i = 0; i < m_outputs.size(); ++i)
     m_outputs[i].flags = m_hidden[i] ? TARSIA_PORT_HIDDEN : 0;
+}
+
+void BoundInfo::name_inputs(std::uint32_t n, bool asks) {
+  const std::span<const tarsia_port> ports(m_op.inputs, m_op.n_inputs);
+  const bool is_variadic = !ports.empty() && ports.back().flags & TARSIA_PORT_VARIADIC;
+  for (std::uint32_t i = 0; i < n; ++i)
+    m_input_ports.push_back(i < ports.size() ? ports[i]
+                            : is_variadic    ? ports.back()
+                                             : tarsia_port{"", "", 0});
+  static constexpr const char* k_name = "inference";
+  if (asks && names_inputs(m_op) && run_step(m_op, k_name, &m_info, [&] {
+        return m_op.name_inputs(m_op.user, &m_info, m_input_ports.data(), n);
+      }))
+    throw_op_error(m_op, k_name);
+  m_info.ports = m_input_ports.data();
 }
 
 void BoundInfo::settle_arity(const tarsia_op_request& request) {
@@ -209,16 +245,28 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
   }
   if (variadic) n_inputs = std::max(request.n_inputs, n_needed);
   if (m_op.arity) {
+    // For ops that count what they are given, or look at it.
+    m_inputs.assign(request.inputs, request.inputs + request.n_inputs);
+    for (tarsia_meta& meta : m_inputs)
+      if (meta.ndim > TARSIA_MAX_NDIM) meta = unknown_meta();  // which is told below
+    m_info.inputs = m_inputs.data();
+    m_info.n_inputs = request.n_inputs;
     count(n_inputs, n_outputs);
     n_needed = n_inputs;
   }
+  name_inputs(n_inputs, true);
   if (request.n_inputs > n_inputs || request.n_inputs < n_needed) {
     const std::string wanted = variadic ? "at least " + std::to_string(n_needed)
                                : n_needed < n_inputs
                                    ? std::to_string(n_needed) + " to " + std::to_string(n_inputs)
                                    : std::to_string(n_inputs);
+    std::string names;  // where attributes decide them
+    for (unsigned i = 0; names_inputs(m_op) && i < n_inputs; ++i)
+      if (*m_input_ports[i].name)
+        names += (names.empty() ? " ('" : ", '") + std::string(m_input_ports[i].name) + "'";
     throw ArgumentError::type_error(op_name(m_op) + " takes " + wanted + " input" +
-                                    (wanted == "1" ? "" : "s") + ", not " + std::to_string(request.n_inputs));
+                                    (wanted == "1" ? "" : "s") + (names.empty() ? "" : names + ")") +
+                                    ", not " + std::to_string(request.n_inputs));
   }
   if (request.outputs && request.n_outputs && request.n_outputs != n_outputs)
     throw ArgumentError::type_error(op_name(m_op) + " has " + std::to_string(n_outputs) + " outputs, not " +
@@ -228,7 +276,7 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
   for (unsigned i = 0; i < n_inputs; ++i) {
     if (i < request.n_inputs) m_inputs[i] = request.inputs[i];
     if (i < request.n_inputs && m_inputs[i].present) continue;
-    const bool optional = i < m_op.n_inputs && (m_op.inputs[i].flags & TARSIA_PORT_OPTIONAL);
+    const bool optional = i < m_op.n_inputs && (m_input_ports[i].flags & TARSIA_PORT_OPTIONAL);
     if (!optional) throw ArgumentError::type_error(op_name(m_op) + " needs " + input_name(i));
     m_inputs[i].present = 0;
   }
@@ -385,12 +433,19 @@ void BoundInfo::require_complete() const {
                     " is left unknown: " + describe(m_outputs[i]));
 }
 
-std::string BoundInfo::port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const {
-  if (!n) return std::string(what) + " " + std::to_string(i);
-  const unsigned port = std::min(i, n - 1);
-  std::string text = std::string(what) + " '" + ports[port].name + "'";
-  if (ports[port].flags & TARSIA_PORT_VARIADIC) text += " " + std::to_string(i - port);
-  return text;
+std::string BoundInfo::input_name(unsigned i) const {
+  // Of a variadic port, the name and which of its tensors it is.
+  const bool is_variadic =
+      m_op.n_inputs && i + 1 >= m_op.n_inputs && m_op.inputs[m_op.n_inputs - 1].flags & TARSIA_PORT_VARIADIC;
+  return port_name("input", i < m_input_ports.size() ? m_input_ports[i].name : "", i,
+                   is_variadic ? std::optional(i + 1 - m_op.n_inputs) : std::nullopt);
+}
+
+std::string BoundInfo::output_name(unsigned i) const {
+  const std::span<const tarsia_port> ports(m_op.outputs, m_op.n_outputs);
+  if (!ports.empty() && i + 1 >= ports.size() && ports.back().flags & TARSIA_PORT_VARIADIC)
+    return port_name("output", ports.back().name, i, i + 1 - m_op.n_outputs);
+  return port_name("output", i < ports.size() ? ports[i].name : "", i, {});
 }
 
 }  // namespace tarsia::registry

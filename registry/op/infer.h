@@ -24,7 +24,8 @@ std::string describe(const tarsia_meta& meta);
 struct Arity {
   std::uint32_t n_inputs;
   std::uint32_t n_outputs;
-  std::vector<bool> hidden = {};  ///< for each output, whether callers do not get it
+  std::vector<bool> hidden = {};         ///< for each output, whether callers do not get it
+  std::vector<tarsia_port> inputs = {};  ///< as BoundInfo::input_ports
 };
 
 /// Parses the attributes, and settles the numbers of inputs and outputs without inference. Throws what
@@ -51,11 +52,15 @@ class BoundInfo {
   std::span<const tarsia_meta> outputs() const { return m_outputs; }
   /// Whether callers do not get an output.
   bool is_hidden(std::size_t i) const { return m_hidden[i]; }
+  /// The names and flags of the inputs. What nothing names has the name "".
+  std::span<const tarsia_port> input_ports() const { return m_input_ports; }
+  /// Flags of an input, by its port and by what inference found.
+  std::uint32_t input_flags(std::size_t i) const { return m_input_ports[i].flags | m_inputs[i].flags; }
   /// Throws unless everything that a run needs is known.
   void require_complete() const;
   /// The name of a port, for messages: "input 'x'", "input 'args' 2".
-  std::string input_name(unsigned i) const { return port_name("input", m_op.inputs, m_op.n_inputs, i); }
-  std::string output_name(unsigned i) const { return port_name("output", m_op.outputs, m_op.n_outputs, i); }
+  std::string input_name(unsigned i) const;
+  std::string output_name(unsigned i) const;
 
  private:
   friend Arity arity_of(const tarsia_op& op, const tarsia_op_request& request);
@@ -65,11 +70,13 @@ class BoundInfo {
   BoundInfo(const tarsia_op& op, const tarsia_op_request& request, AttributesAlone);
   BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference);
   void count(std::uint32_t& n_inputs, std::uint32_t& n_outputs);
+  /// Fills in the ports of so many inputs; `asks` the op for their names.
+  void name_inputs(std::uint32_t n, bool asks);
   void settle_arity(const tarsia_op_request& request);
   /// Finds out which outputs are hidden.
   void mark_hidden();
-  /// Says so in the metas.
-  void tell_hidden();
+  /// Says in the metas which outputs are hidden, and which inputs the op changes.
+  void tell_flags();
   void check_ndim() const;
   void create_params();
   void destroy_params() noexcept;
@@ -79,12 +86,12 @@ class BoundInfo {
   void take_choice(const char* name);
   void take_attribute(const char* name, const tarsia_value& value);
   void publish_attributes();
-  std::string port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const;
 
   const tarsia_op& m_op;
   Attributes m_attributes;
   std::vector<tarsia_meta> m_inputs, m_outputs;
   std::vector<bool> m_hidden;  ///< of the outputs
+  std::vector<tarsia_port> m_input_ports;
   tarsia_bind_info m_info{};
 };
 

@@ -48,6 +48,33 @@ InplacePairs::InplacePairs(const tarsia_op& op, const tarsia_implementation& imp
   take(implementation.inplace, implementation.n_inplace);
 }
 
+bool InplacePairs::reaches(const tarsia_tensor& tensor, std::uint64_t begin, std::uint64_t end) noexcept {
+  std::int64_t first = 0, last = 0;  // elements from the one at the address
+  for (int i = 0; i < tensor.ndim; ++i) {
+    if (!tensor.shape[i]) return false;
+    const std::int64_t reach = (tensor.shape[i] - 1) * tensor.strides[i];
+    (reach < 0 ? first : last) += reach;
+  }
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<std::uint64_t>(elements * bytes_of_element(tensor.dtype));
+  };
+  const std::uint64_t at = address_of(tensor);
+  return at + bytes(first) < end && begin < at + bytes(last + 1);
+}
+
+bool InplacePairs::lie_alike(const tarsia_tensor& a, const tarsia_tensor& b) noexcept {
+  if (a.ndim != b.ndim) return false;
+  std::int64_t row_major = 1;
+  for (int i = a.ndim; i-- > 0;) {
+    if (a.shape[i] != b.shape[i]) return false;
+    const std::int64_t of_a = a.strides ? a.strides[i] : row_major,
+                       of_b = b.strides ? b.strides[i] : row_major;
+    if (a.shape[i] > 1 && of_a != of_b) return false;
+    row_major *= a.shape[i];
+  }
+  return true;
+}
+
 bool InplacePairs::has(std::uint32_t input, std::uint32_t output) const noexcept {
   return std::ranges::any_of(
       m_pairs, [&](const tarsia_inplace& pair) { return pair.input == input && pair.output == output; });

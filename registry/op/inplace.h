@@ -27,6 +27,11 @@ class InplacePairs {
                const tarsia_bind_info& info);
 
   std::span<const tarsia_inplace> pairs() const { return m_pairs; }
+  /// Keeps those of which this holds.
+  template <class Holds>
+  void keep(const Holds& holds) {
+    std::erase_if(m_pairs, [&](const tarsia_inplace& pair) { return !holds(pair); });
+  }
 
   /// Whether the call may run as it is: every request is one of those honoured (bits 1 << tarsia_request), no
   /// output shares memory wrongly, and every request "in place" is by a pair. The numbers of tensors are
@@ -49,8 +54,14 @@ class InplacePairs {
     Sharing sharing = Sharing::none;
     for (std::uint32_t i = 0; i < call.n_inputs; ++i) {
       if (!call.inputs[i]) continue;
-      const std::uint64_t input = address_of(*call.inputs[i]);
-      if (input >= begin + bytes || begin >= input + m_input_bytes[i]) continue;
+      const tarsia_tensor& other = *call.inputs[i];
+      const std::uint64_t input = address_of(other);
+      if (other.strides) [[unlikely]] {
+        if (!reaches(other, begin, begin + bytes)) continue;
+        if (!lie_alike(other, *call.outputs[o])) return Sharing::wrong;
+      } else if (input >= begin + bytes || begin >= input + m_input_bytes[i]) {
+        continue;
+      }
       if (input != begin || !has(i, o)) return Sharing::wrong;
       sharing = Sharing::by_pair;
     }
@@ -62,6 +73,10 @@ class InplacePairs {
     return reinterpret_cast<std::uint64_t>(tensor.data) + tensor.byte_offset;
   }
   bool has(std::uint32_t input, std::uint32_t output) const noexcept;
+  /// Whether an element of a tensor with strides may lie between these addresses.
+  static bool reaches(const tarsia_tensor& tensor, std::uint64_t begin, std::uint64_t end) noexcept;
+  /// Whether the elements of two tensors of one shape follow each other alike.
+  static bool lie_alike(const tarsia_tensor& a, const tarsia_tensor& b) noexcept;
 
   std::vector<tarsia_inplace> m_pairs;
   std::vector<std::uint64_t> m_input_bytes, m_output_bytes;  ///< of the pass; 0 for sparse and absent ones

@@ -16,16 +16,23 @@ bool knows_needs(const tarsia_op& op) {
   return op.size >= offsetof(tarsia_op, needs) + sizeof op.needs;
 }
 
-bool is_gradient_of(std::string_view name, const char* output) {
-  return name.starts_with('d') && name.substr(1) == output;
-}
+}  // namespace
 
-/// The port of tensor i: the last one stands for all that follow it.
 const tarsia_port* port_of(const tarsia_port* ports, std::uint32_t n, std::uint32_t i) {
   return n ? ports + std::min(i, n - 1) : nullptr;
 }
 
-}  // namespace
+BackwardPort port_of_backward(const tarsia_op& op, std::uint32_t n_inputs, std::uint32_t n_outputs,
+                              std::uint32_t i) {
+  if (i < n_outputs) return {port_of(op.outputs, op.n_outputs, i), true};
+  if (i < n_outputs + n_inputs) return {port_of(op.inputs, op.n_inputs, i - n_outputs), false};
+  return {port_of(op.outputs, op.n_outputs, i - n_outputs - n_inputs), false};
+}
+
+bool is_name_of(std::string_view name, const tarsia_port& port, bool is_gradient) {
+  if (!is_gradient) return name == port.name;
+  return name.starts_with('d') && name.substr(1) == port.name;
+}
 
 bool has_needs(const tarsia_op& op) {
   return knows_needs(op) && (op.backward_needs || op.needs);
@@ -37,12 +44,9 @@ std::vector<std::uint8_t> declared_needs(const tarsia_op& op, std::uint32_t n_in
   if (!has_needs(op) || !op.backward_needs) return needs;
   const std::span<const char* const> names(op.backward_needs, op.n_backward_needs);
   for (std::uint32_t i = 0; i < needs.size(); ++i) {
-    const bool is_gradient = i < n_outputs, is_input = !is_gradient && i < n_outputs + n_inputs;
-    const tarsia_port* port =
-        is_input ? port_of(op.inputs, op.n_inputs, i - n_outputs)
-                 : port_of(op.outputs, op.n_outputs, is_gradient ? i : i - n_outputs - n_inputs);
-    needs[i] = port && std::ranges::any_of(names, [&](std::string_view name) {
-                 return is_gradient ? is_gradient_of(name, port->name) : name == port->name;
+    const BackwardPort of = port_of_backward(op, n_inputs, n_outputs, i);
+    needs[i] = of.port && std::ranges::any_of(names, [&](std::string_view name) {
+                 return is_name_of(name, *of.port, of.is_gradient);
                });
   }
   return needs;

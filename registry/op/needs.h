@@ -12,6 +12,21 @@
 
 namespace tarsia::registry {
 
+/// The port of tensor i: the last one stands for all that follow it. Null if there are no ports.
+const tarsia_port* port_of(const tarsia_port* ports, std::uint32_t n, std::uint32_t i);
+
+/// What tensor i of a backward is of: the port, or null if there are no ports, and whether it is the port's
+/// gradient. Output gradients, inputs and outputs count in one row.
+struct BackwardPort {
+  const tarsia_port* port;
+  bool is_gradient;
+};
+BackwardPort port_of_backward(const tarsia_op& op, std::uint32_t n_inputs, std::uint32_t n_outputs,
+                              std::uint32_t i);
+
+/// Whether a name in a declaration is that of a port, or of its gradient: "d" and the port's name.
+bool is_name_of(std::string_view name, const tarsia_port& port, bool is_gradient);
+
 /// Whether the op declares that its backward does without something.
 bool has_needs(const tarsia_op& op);
 

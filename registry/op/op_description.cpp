@@ -19,6 +19,7 @@
 #include "registry/library/library.h"
 #include "registry/op/attributes.h"
 #include "registry/op/choice.h"
+#include "registry/op/layouts.h"
 #include "registry/op/needs.h"
 
 namespace tarsia::registry {
@@ -269,6 +270,8 @@ void check_implementations(const tarsia_op& op, const tarsia_op& blamed, const s
   for (unsigned i = 0; i < op.n_implementations; ++i) {
     const tarsia_implementation& a = op.implementations[i];
     check_pairs(op, a, fail);
+    for (const tarsia_layout& layout : std::span(a.layouts, a.n_layouts))
+      if (const std::string fault = fault_of_layout(op, a, layout); !fault.empty()) fail(fault);
     for (unsigned k = 0; k < i; ++k) {
       const tarsia_implementation& b = op.implementations[k];
       const bool can_be_chosen = op.infer && *a.name && *b.name && std::strcmp(a.name, b.name) != 0;

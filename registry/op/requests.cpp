@@ -14,8 +14,12 @@
 namespace tarsia::registry {
 
 RequestCopies::RequestCopies(const tarsia_implementation& implementation, const InplacePairs& pairs,
-                             const tarsia_op_context& context)
-    : m_context(context), m_asked(context), m_temporaries(context.n_outputs), m_sparse(context.n_outputs) {
+                             const PassLayouts& layouts, const tarsia_op_context& context)
+    : m_context(context),
+      m_asked(context),
+      m_layouts(layouts),
+      m_temporaries(context.n_outputs),
+      m_sparse(context.n_outputs) {
   const bool backward = implementation.pass == TARSIA_BACKWARD;
   const tarsia_bind_info& info = *context.info;
   m_outputs.assign(context.outputs, context.outputs + context.n_outputs);
@@ -56,6 +60,7 @@ const tarsia_tensor* RequestCopies::separate(std::uint32_t i, const tarsia_meta&
   temporary.ndim = meta.ndim;
   temporary.dtype = meta.dtype;
   temporary.shape = const_cast<std::int64_t*>(meta.shape);
+  temporary.strides = const_cast<std::int64_t*>(m_layouts.strides_of_output(i));
   temporary.data = call_scratch(bytes_of(meta.shape, meta.ndim, meta.dtype), device);
   return &temporary;
 }
@@ -69,10 +74,13 @@ void RequestCopies::finish() {
     if (m_asked.requests[i] == TARSIA_REQUEST_NULL) continue;
     if (m_sparse[i].whole.shape) add_sparse(m_asked, i, m_sparse[i]);
     if (!m_temporaries[i].data) continue;
+    // Both lie alike, so places in memory correspond.
+    tarsia_tensor to = *m_asked.outputs[i], from = m_temporaries[i];
+    to.strides = from.strides = nullptr;
     if (m_asked.requests[i] == TARSIA_REQUEST_ADD)
-      add_to(*m_asked.outputs[i], m_temporaries[i], m_context.stream);
+      add_to(to, from, m_context.stream);
     else
-      copy(*m_asked.outputs[i], m_temporaries[i], m_context.stream);
+      copy(to, from, m_context.stream);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "registry/op/inplace.h"
+#include "registry/op/layouts.h"
 
 namespace tarsia::registry {
 
@@ -17,7 +18,7 @@ class RequestCopies {
  public:
   /// Throws.
   RequestCopies(const tarsia_implementation& implementation, const InplacePairs& pairs,
-                const tarsia_op_context& context);
+                const PassLayouts& layouts, const tarsia_op_context& context);
   ~RequestCopies();
   RequestCopies(const RequestCopies&) = delete;
   RequestCopies& operator=(const RequestCopies&) = delete;
@@ -33,6 +34,7 @@ class RequestCopies {
 
   tarsia_op_context m_context;
   const tarsia_op_context& m_asked;
+  const PassLayouts& m_layouts;
   std::vector<tarsia_tensor> m_temporaries;  ///< one an output; null data where there is none
   std::vector<tarsia_sparse> m_sparse;       ///< in place of sparse outputs that nobody asked for
   std::vector<const tarsia_tensor*> m_outputs;

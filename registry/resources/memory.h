@@ -3,6 +3,7 @@
 
 #include <tarsia/abi.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tarsia::registry {
@@ -43,6 +44,11 @@ void release(tarsia_storage* storage) noexcept;
 
 /// Releases the tensors of a result that nobody takes.
 void drop(tarsia_value& result) noexcept;
+
+/// The size of one element with all its lanes, in bytes: one at least.
+constexpr std::int64_t bytes_of_element(tarsia_dtype dtype) {
+  return (std::int64_t{dtype.bits} * std::max<int>(dtype.lanes, 1) + 7) / 8;
+}
 
 /// The size of a contiguous tensor's elements, in bytes. Throws ArgumentError if it does not fit.
 std::uint64_t bytes_of(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype);

@@ -5,6 +5,7 @@ import fcntl
 import functools
 import gc
 import hashlib
+import importlib
 import os
 import pathlib
 import shutil
@@ -160,3 +161,34 @@ def mapped_modules():
     cache = os.environ.get("TARSIA_CACHE_DIR", "/nowhere")
     with open("/proc/self/maps") as maps:
         return len({line.split()[4] for line in maps if "/memfd:tarsia" in line or cache in line})  # inodes
+
+
+def suite(folder, module):
+    """A module of tests that run on the CPU, of a folder of tests/python: its tests and fixtures run on the GPU, too."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / folder))
+    pytest.register_assert_rewrite(module)
+    return importlib.import_module(module)
+
+
+class OnGpu:
+    """A library whose functions take arrays of NumPy: it copies them to the GPU, and back what the function wrote."""
+
+    def __init__(self, library, **names):
+        self._library, self._names = library, names  # names: of the library, for those that are asked for
+
+    def __getattr__(self, name):
+        function = getattr(self._library, self._names.get(name, name))
+
+        def call(*arguments):
+            import numpy as np
+            import torch
+
+            there = [torch.from_numpy(np.ascontiguousarray(one)).cuda() if isinstance(one, np.ndarray) else one for one in arguments]
+            try:
+                return function(*there)
+            finally:
+                for here, copy in zip(arguments, there):
+                    if isinstance(here, np.ndarray):
+                        here[...] = copy.cpu().numpy()
+
+        return call

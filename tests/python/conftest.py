@@ -1,6 +1,7 @@
 """Builds libraries with g++ for the tests, and finds the package under test."""
 
 import hashlib
+import os
 import pathlib
 import subprocess
 
@@ -8,6 +9,8 @@ import pytest
 from places import include_dir
 
 import tarsia
+
+os.environ.pop("PYTHONUNBUFFERED", None)  # what tests start sees what users see: output that waits for its flush
 
 
 @pytest.fixture(scope="session")

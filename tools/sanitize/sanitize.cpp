@@ -250,7 +250,7 @@ std::vector<std::string> program_of(const SanitizeCommand& command, const Source
       exit = k_usage;
       return {};
     }
-    words = {own_program(), "run"};
+    words = {own_program(), "run", "-w"};
     words.insert(words.end(), command.run_words.begin(), command.run_words.end());
     words.push_back(command.file);
     if (!command.arguments.empty()) words.emplace_back("--");
@@ -279,12 +279,7 @@ int sanitize(const SanitizeCommand& command) {
         "it");
     return k_failed;
   }
-  std::vector<std::string> files;
-  if (!command.is_script() && !is_library(command.file)) {
-    files.push_back(command.file);
-    files.insert(files.end(), command.with.begin(), command.with.end());
-  }
-  const Sources sources(files);
+  const Sources sources = command.is_script() ? Sources({}) : sources_for(command.file, command.with);
   int exit = k_done;
   const std::vector<std::string> program = program_of(command, sources, exit);
   if (program.empty()) return exit;

@@ -338,6 +338,13 @@ impl BoundOp {
         Ok(unsafe { text_of(self.describe(pass)?.name) })
     }
 
+    /// What the implementation of a pass takes otherwise than row-major, as in "input 'x': axes (0, 2, 3, 1)".
+    pub fn layouts(&self, pass: Pass) -> Result<Vec<String>> {
+        let found = self.describe(pass)?;
+        // SAFETY: what it points to lives as long as the bound op.
+        Ok(unsafe { items_of(found.layouts, found.n_layouts).iter().map(|&text| text_of(text)).collect() })
+    }
+
     fn describe(&self, pass: Pass) -> Result<tarsia_bound_pass> {
         // SAFETY: zeros are a value of every field. The call writes no more than the size.
         let mut found: tarsia_bound_pass = unsafe { std::mem::zeroed() };

@@ -133,11 +133,18 @@ struct is_plain<T_, true> {
             sizeof(T_) <= 65535 && alignof(T_) <= 16
   };
 };
+/// What a plain struct consists of, as tarsia_type::elements has it. The text that describes a source's
+/// functions specialises it.
+template <class T_>
+struct struct_fields {
+  static constexpr const tarsia_type* value = nullptr;
+};
 /// The type of n_ plain structs in a row; 0: one or more.
 template <class T_>
 constexpr tarsia_type struct_type(int flags_, int n_) {
   return tarsia_type{TARSIA_KIND_STRUCT, uint8_t(flags_), uint16_t(sizeof(T_)),
-                     tarsia_dtype{TARSIA_ANY_DTYPE, uint8_t(n_), uint16_t(alignof(T_))}, nullptr};
+                     tarsia_dtype{TARSIA_ANY_DTYPE, uint8_t(n_), uint16_t(alignof(T_))},
+                     struct_fields<T_>::value};
 }
 
 /// A parameter of type T, by value. Specialisations have `describe()`, which returns its tarsia_type, and

@@ -40,6 +40,7 @@ enum class Why : uint8_t {
   count,         ///< a list or tensor of another number of items than a std::array or std::span has
   object,        ///< an object of a framework, which this face cannot pass
   size,          ///< more or fewer bytes than the struct has
+  fields,        ///< records of other fields than the struct has
   // For kernels only:
   integer,       ///< a typed integer for a floating-point parameter
   inexact,       ///< an int that the floating-point type cannot hold exactly
@@ -83,7 +84,8 @@ inline Param param_of(uint32_t function_flags, const tarsia_type& type, uint32_t
 /// Whether values of a type have objects of a framework in them.
 inline bool has_object(const tarsia_type& type) {
   if (type.kind == TARSIA_KIND_OBJECT) return true;
-  for (uint32_t i = 0; type.elements && i < type.n_elements; ++i)
+  const bool has_items = type.elements && (type.kind == TARSIA_KIND_LIST || type.kind == TARSIA_KIND_TUPLE);
+  for (uint32_t i = 0; has_items && i < type.n_elements; ++i)
     if (has_object(type.elements[i])) return true;
   return false;
 }

@@ -160,6 +160,22 @@ inline std::string range_text(const tarsia_type& type) {
   return "an int from " + std::to_string(-most - 1) + " to " + std::to_string(most) + " (" + name + ")";
 }
 
+/// "float32 at byte 0, 4 of int32 at byte 8", of a struct's elements. Those of any dtype are no numbers.
+inline std::string fields_text(const tarsia_type* fields) {
+  constexpr int k_most = 8;
+  std::string text;
+  for (int n = 0; fields->kind != TARSIA_KIND_NONE; ++fields, ++n) {
+    if (n == k_most) return text + ", …";
+    text += n ? ", " : "";
+    if (fields->dtype.lanes > 1) text += std::to_string(fields->dtype.lanes) + " of ";
+    const bool is_number = fields->dtype.code != TARSIA_ANY_DTYPE;
+    text += is_number ? dtype_name({fields->dtype.code, fields->dtype.bits, 1})
+                      : "something else of " + std::to_string(fields->dtype.bits / 8) + " bytes";
+    text += " at byte " + std::to_string(fields->n_elements);
+  }
+  return text;
+}
+
 /// Returns the half-sentence after "argument 'x' (1 of 3) ": what the parameter takes, and what was given.
 inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
   const tarsia_type& type = misfit.type;
@@ -185,6 +201,8 @@ inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
       return {"must be without NUL characters, at which a const char* ends (take a std::string_view), got " +
                   face.value(),
               true};
+    case Why::fields:
+      return {"must have the struct's fields, " + fields_text(type.elements) + got() + remedy, true};
     case Why::count:
       return {"must be " + wanted_text(type, nouns) + got(), true};
     case Why::dtype:

@@ -20,7 +20,12 @@ struct OpParts {
   TARSIA_DETAIL_SUPPORT OpParts() {}
   TARSIA_DETAIL_SUPPORT ~OpParts() {
     for (uint32_t i_ = m_kept.n; i_-- > 0;) m_kept.items[i_].destroy(m_kept.items[i_].object);
-    for (uint32_t i_ = 0; i_ < m_implementations.n; ++i_) delete[] m_implementations.items[i_].inplace;
+    for (uint32_t i_ = 0; i_ < m_implementations.n; ++i_) {
+      const tarsia_implementation& one_ = m_implementations.items[i_];
+      delete[] one_.inplace;
+      for (uint32_t k_ = 0; k_ < one_.n_layouts; ++k_) delete[] one_.layouts[k_].axes;
+      delete[] one_.layouts;
+    }
     delete[] m_op.backward_needs;
     delete[] m_kept.items;
     delete[] m_inputs.items;
@@ -76,6 +81,23 @@ struct OpParts {
     more_[i_.n_inplace++].output = output_;
     delete[] i_.inplace;
     i_.inplace = more_;
+  }
+
+  TARSIA_DETAIL_SUPPORT void add_layout(const char* name_, const int* axes_, uint32_t n_) {
+    if (!follows_implementation("layout")) return;
+    tarsia_implementation& i_ = m_implementations.last();
+    tarsia_layout* more_ = new tarsia_layout[i_.n_layouts + 1];
+    for (uint32_t k_ = 0; k_ < i_.n_layouts; ++k_) more_[k_] = i_.layouts[k_];
+    uint8_t* copy_ = new uint8_t[n_ + 1];
+    for (uint32_t k_ = 0; k_ < n_; ++k_)
+      copy_[k_] = axes_[k_] < 0 || axes_[k_] > 254 ? uint8_t(255) : static_cast<uint8_t>(axes_[k_]);
+    tarsia_layout& last_ = more_[i_.n_layouts++];
+    last_ = tarsia_layout();
+    last_.name = name_ ? name_ : "";
+    last_.axes = copy_;
+    last_.n_axes = n_;
+    delete[] i_.layouts;
+    i_.layouts = more_;
   }
 
   TARSIA_DETAIL_SUPPORT const tarsia_op* finish() {

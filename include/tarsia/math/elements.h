@@ -152,25 +152,21 @@ TARSIA_HOST_DEVICE inline void store(const Side& s_, long long at_, C_ x_, int r
   }
 }
 
+/// f of the first n elements behind v.
 template <int n_>
-struct number_of_elements {};
-template <class F_, class C_>
-TARSIA_HOST_DEVICE inline C_ call_on(const F_& f_, const C_* v_, number_of_elements<1>) {
-  return f_(v_[0]);
-}
-template <class F_, class C_>
-TARSIA_HOST_DEVICE inline C_ call_on(const F_& f_, const C_* v_, number_of_elements<2>) {
-  return f_(v_[0], v_[1]);
-}
-template <class F_, class C_>
-TARSIA_HOST_DEVICE inline C_ call_on(const F_& f_, const C_* v_, number_of_elements<3>) {
-  return f_(v_[0], v_[1], v_[2]);
-}
-template <class F_, class C_>
-TARSIA_HOST_DEVICE inline C_ call_on(const F_& f_, const C_* v_, number_of_elements<4>) {
-  return f_(v_[0], v_[1], v_[2], v_[3]);
-}
-
+struct first_of {
+  template <class F_, class C_, class... X_>
+  TARSIA_HOST_DEVICE static C_ call(const F_& f_, const C_* v_, X_... x_) {
+    return first_of<n_ - 1>::call(f_, v_, v_[n_ - 1], x_...);
+  }
+};
+template <>
+struct first_of<0> {
+  template <class F_, class C_, class... X_>
+  TARSIA_HOST_DEVICE static C_ call(const F_& f_, const C_*, X_... x_) {
+    return f_(x_...);
+  }
+};
 }  // namespace detail
 }  // namespace math
 }  // namespace tarsia

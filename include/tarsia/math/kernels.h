@@ -34,7 +34,7 @@ __global__ void map_elements(F_ f_, LoopDims d_, Sides<n_ + 1> s_, int request_)
 #pragma unroll
     for (int j_ = 0; j_ < n_; ++j_) v_[j_] = load<C_>(s_.side[j_], place_of(d_, s_.side[j_].strides, k_));
     store<C_>(s_.side[n_], place_of(d_, s_.side[n_].strides, k_),
-              call_on(f_, static_cast<const C_*>(v_), number_of_elements<n_>()), request_);
+              first_of<n_>::call(f_, static_cast<const C_*>(v_)), request_);
   }
 }
 

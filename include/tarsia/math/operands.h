@@ -7,6 +7,8 @@
 #include <tarsia/math/elements.h>
 #include <tarsia/small_floats.h>
 
+#include <type_traits>
+
 namespace tarsia {
 namespace math {
 
@@ -14,34 +16,43 @@ namespace math {
 /// or floats of another width, of the tensors beside it.
 class Operand {
  public:
+  /// The number 0.
+  Operand() : Operand(0) {}
   /// A tensor. Any strides will do.
-  Operand(const Tensor& tensor_) : m_tensor(tensor_.get()), m_number(0), m_whole(0), m_is_whole(false) {
+  Operand(const Tensor& tensor_) : m_tensor(tensor_.get()), m_number(0), m_whole(0), m_kind(Kind::fraction) {
     tensor_.shape();  // throws if there is none
   }
-  /// A number.
-  Operand(double number_) : m_tensor(nullptr), m_number(number_), m_whole(0), m_is_whole(false) {}
-  /// A whole number.
-  Operand(long long number_)
-      : m_tensor(nullptr), m_number(static_cast<double>(number_)), m_whole(number_), m_is_whole(true) {}
-  /// A whole number.
-  Operand(int number_) : Operand(static_cast<long long>(number_)) {}
-  /// A whole number.
-  Operand(long number_) : Operand(static_cast<long long>(number_)) {}
+  /// A number of any type, whole or not.
+  template <class T_,
+            class = std::enable_if_t<std::is_arithmetic<T_>::value ||
+                                     (std::is_enum<T_>::value && std::is_convertible<T_, int>::value)>>
+  Operand(T_ number_) : m_tensor(nullptr), m_number(static_cast<double>(number_)) {
+    if constexpr (std::is_floating_point<T_>::value) {
+      m_whole = 0, m_kind = Kind::fraction;
+    } else {
+      m_whole = static_cast<long long>(number_);
+      m_kind = number_ > T_(0) && m_whole < 0 ? Kind::large : Kind::whole;
+    }
+  }
 
   /// The tensor; null for a number.
   const tarsia_tensor* tensor() const { return m_tensor; }
   /// The number.
   double number() const { return m_number; }
-  /// The number, if it is whole.
+  /// The number, if it is whole; less 2^64 if it is large.
   long long whole() const { return m_whole; }
   /// Whether it is a whole number.
-  bool is_whole() const { return m_is_whole; }
+  bool is_whole() const { return m_kind != Kind::fraction; }
+  /// Whether it is a whole number that no int64 holds.
+  bool is_large() const { return m_kind == Kind::large; }
 
  private:
+  enum class Kind { fraction, whole, large };
+
   const tarsia_tensor* m_tensor;
   double m_number;
   long long m_whole;
-  bool m_is_whole;
+  Kind m_kind;
 };
 
 /// Where a function computes on a GPU: an op's context, or a stream. On the CPU it does not matter.
@@ -101,7 +112,8 @@ TARSIA_DETAIL_SUPPORT Computed computed_as(const Operand* operands_, const int* 
   for (int j_ = 0; j_ < n_; ++j_) {
     if (!operands_[j_].tensor()) {
       fraction_ |= !operands_[j_].is_whole();
-      signed_ |= operands_[j_].is_whole() && operands_[j_].whole() < 0;
+      uint64_ |= operands_[j_].is_large();
+      signed_ |= operands_[j_].is_whole() && !operands_[j_].is_large() && operands_[j_].whole() < 0;
       continue;
     }
     const int t_ = types_[j_];
@@ -136,6 +148,9 @@ TARSIA_DETAIL_SUPPORT void check_devices(const char* op_, const LoopTensor* tens
                                          << "' are on two devices");
 }
 
+/// The most tensors and numbers of an elementwise function.
+inline constexpr int k_most_inputs = 8;
+
 /// A loop over tensors that are broadcast to the shape of the output, the last of them.
 struct Plan {
   LoopDims dims;
@@ -148,9 +163,10 @@ struct Plan {
 /// places.
 TARSIA_DETAIL_SUPPORT Plan plan_map(const char* op_, const Operand* inputs_, int n_, const Tensor& out_,
                                     bool real_, Side* sides_) {
-  static constexpr const char* k_names[] = {"input 1", "input 2", "input 3", "input 4", "input 5"};
-  LoopTensor tensors_[6];
-  int types_[6] = {}, at_[6], count_ = 0;
+  static constexpr const char* k_names[k_most_inputs] = {"input 1", "input 2", "input 3", "input 4",
+                                                         "input 5", "input 6", "input 7", "input 8"};
+  LoopTensor tensors_[k_most_inputs + 1];
+  int types_[k_most_inputs] = {}, at_[k_most_inputs + 1], count_ = 0;
   for (int j_ = 0; j_ < n_; ++j_) {
     if (!inputs_[j_].tensor()) {
       sides_[j_] = side_of_number(inputs_[j_].number(), inputs_[j_].whole());
@@ -169,8 +185,8 @@ TARSIA_DETAIL_SUPPORT Plan plan_map(const char* op_, const Operand* inputs_, int
   broadcast(op_, tensors_, count_, -1, shape_);
   check_overlaps(op_, tensors_, count_, true);
   Plan plan_;
-  char* data_[6];
-  long long strides_[6][k_loop_dims];
+  char* data_[k_most_inputs + 1];
+  long long strides_[k_most_inputs + 1][k_loop_dims];
   ::tarsia::detail::plan_elementwise(op_, tensors_, count_, count_ - 1, shape_, false, false, plan_.dims,
                                      data_, strides_);
   for (int c_ = 0; c_ < count_; ++c_)

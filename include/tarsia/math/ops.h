@@ -514,21 +514,26 @@ inline void infer_cast(BindInfo& info_) {
                    << name_.c_str() << "': write bool, int32, float16 or the like");
 }
 
+/// Whether the op does the same to each element wherever it lies.
+enum Kind { whole, elementwise };
+
 /// Adds an implementation for the CPU and, in sources with CUDA, for GPUs.
-template <class F_>
+template <Kind kind_ = whole, class F_>
 OpDefinition& forward_of(OpDefinition& op_, F_ f_) {
-  op_.forward("cpu", f_).honours_requests();
-#if TARSIA_DETAIL_MATH_CUDA
-  op_.forward("gpu", f_).honours_requests();
-#endif
+  for (const char* device_ : {"cpu", TARSIA_DETAIL_MATH_CUDA ? "gpu" : ""}) {
+    if (!*device_) continue;
+    op_.forward(device_, f_).honours_requests().any_strides();
+    if (kind_ == elementwise) op_.any_layout();
+  }
   return op_;
 }
-template <class F_>
+template <Kind kind_ = whole, class F_>
 OpDefinition& backward_of(OpDefinition& op_, F_ f_) {
-  op_.backward("cpu", f_).honours_requests();
-#if TARSIA_DETAIL_MATH_CUDA
-  op_.backward("gpu", f_).honours_requests();
-#endif
+  for (const char* device_ : {"cpu", TARSIA_DETAIL_MATH_CUDA ? "gpu" : ""}) {
+    if (!*device_) continue;
+    op_.backward(device_, f_).honours_requests().any_strides();
+    if (kind_ == elementwise) op_.any_layout();
+  }
   return op_;
 }
 

@@ -39,57 +39,57 @@ OpDefinition& two_inputs(const char* name_, const char* place_) {
   }
 
 #define TARSIA_DETAIL_MATH_X(name_, ...)                                                                    \
-  TARSIA_DETAIL_MATH_DEFINE(name_, backward_of(                                                                    \
-      forward_of(one_input<functors::name_>(#name_, place_),                              \
+  TARSIA_DETAIL_MATH_DEFINE(name_, backward_of<elementwise>(                                                                    \
+      forward_of<elementwise>(one_input<functors::name_>(#name_, place_),                              \
                  &Unary<functors::name_, functors::name_##_gradient>::forward),                             \
       &Unary<functors::name_, functors::name_##_gradient>::backward))
 TARSIA_DETAIL_MATH_REAL(TARSIA_DETAIL_MATH_X)
 TARSIA_DETAIL_MATH_UNARY(TARSIA_DETAIL_MATH_X)
 #undef TARSIA_DETAIL_MATH_X
 #define TARSIA_DETAIL_MATH_X(name_, ...)                                                                    \
-  TARSIA_DETAIL_MATH_DEFINE(name_, backward_of(                                                                    \
-      forward_of(one_input<functors::name_>(#name_, place_),                              \
+  TARSIA_DETAIL_MATH_DEFINE(name_, backward_of<elementwise>(                                                                    \
+      forward_of<elementwise>(one_input<functors::name_>(#name_, place_),                              \
                  &Unary<functors::name_, functors::name_>::forward), &backward_fill<>)                        \
       .backward_needs({"dy"}))
 TARSIA_DETAIL_MATH_STEPS(TARSIA_DETAIL_MATH_X)
 #undef TARSIA_DETAIL_MATH_X
 #define TARSIA_DETAIL_MATH_X(name_, ...)                                                                    \
-  TARSIA_DETAIL_MATH_DEFINE(name_, forward_of(                                                                     \
+  TARSIA_DETAIL_MATH_DEFINE(name_, forward_of<elementwise>(                                                                     \
       OpDefinition::add(#name_, place_).input("x").no_gradient().output("y")              \
           .infer([](BindInfo& info_) { unify_shape(info_.input(0), info_.output(0)), tests(info_, 1); }),   \
       &Unary<functors::name_, functors::name_>::forward))
 TARSIA_DETAIL_MATH_TESTS(TARSIA_DETAIL_MATH_X)
 #undef TARSIA_DETAIL_MATH_X
 #define TARSIA_DETAIL_MATH_X(name_, ...)                                                                    \
-  TARSIA_DETAIL_MATH_DEFINE(name_, backward_of(                                                                    \
-      forward_of(two_inputs<functors::name_>(#name_, place_),                             \
+  TARSIA_DETAIL_MATH_DEFINE(name_, backward_of<elementwise>(                                                                    \
+      forward_of<elementwise>(two_inputs<functors::name_>(#name_, place_),                             \
                  &Binary<functors::name_, functors::name_##_gradient_a, functors::name_##_gradient_b>::forward), \
       &Binary<functors::name_, functors::name_##_gradient_a, functors::name_##_gradient_b>::backward))
 TARSIA_DETAIL_MATH_BINARY(TARSIA_DETAIL_MATH_X)
 #undef TARSIA_DETAIL_MATH_X
 #define TARSIA_DETAIL_MATH_X(name_, ...)                                                                    \
-  TARSIA_DETAIL_MATH_DEFINE(name_, forward_of(                                                                     \
+  TARSIA_DETAIL_MATH_DEFINE(name_, forward_of<elementwise>(                                                                     \
       OpDefinition::add(#name_, place_).input("a").no_gradient().input("b").no_gradient() \
           .output("y").infer([](BindInfo& info_) { infer_broadcast(info_, 2), tests(info_, 2); }),          \
       &Binary<functors::name_, void, void>::forward))
 TARSIA_DETAIL_MATH_COMPARE(TARSIA_DETAIL_MATH_X)
 #undef TARSIA_DETAIL_MATH_X
-TARSIA_DETAIL_MATH_DEFINE(floor_divide, forward_of(two_inputs<functors::floor_divide>("floor_divide", place_),
+TARSIA_DETAIL_MATH_DEFINE(floor_divide, forward_of<elementwise>(two_inputs<functors::floor_divide>("floor_divide", place_),
                                      &Binary<functors::floor_divide, void, void>::forward))
 
-TARSIA_DETAIL_MATH_DEFINE(where, backward_of(
-    forward_of(OpDefinition::add("where", place_).input("condition").no_gradient().input("a").input("b")
+TARSIA_DETAIL_MATH_DEFINE(where, backward_of<elementwise>(
+    forward_of<elementwise>(OpDefinition::add("where", place_).input("condition").no_gradient().input("a").input("b")
                    .output("y").infer([](BindInfo& info_) { infer_broadcast(info_, 3), same_dtypes(info_, 1, 3); }),
                &forward_where<>), &backward_where<>).backward_needs({"dy", "condition"}))
-TARSIA_DETAIL_MATH_DEFINE(clip, backward_of(
-    forward_of(one_input<functors::identity>("clip", place_).attribute("low", &Bounds::low)
+TARSIA_DETAIL_MATH_DEFINE(clip, backward_of<elementwise>(
+    forward_of<elementwise>(one_input<functors::identity>("clip", place_).attribute("low", &Bounds::low)
                    .attribute("high", &Bounds::high), &forward_clip<>), &backward_clip<>).backward_needs({"dy", "x"}))
-TARSIA_DETAIL_MATH_DEFINE(fill, backward_of(
-    forward_of(OpDefinition::add("fill", place_).input("x").output("y").inplace(0, 0).attribute("value", &Value::value)
+TARSIA_DETAIL_MATH_DEFINE(fill, backward_of<elementwise>(
+    forward_of<elementwise>(OpDefinition::add("fill", place_).input("x").output("y").inplace(0, 0).attribute("value", &Value::value)
                    .infer(&infer_fill),
                &forward_fill<>), &backward_fill<>).backward_needs({"dy"}))
-TARSIA_DETAIL_MATH_DEFINE(cast, backward_of(
-    forward_of(OpDefinition::add("cast", place_).input("x").output("y").attribute("dtype", &To::dtype)
+TARSIA_DETAIL_MATH_DEFINE(cast, backward_of<elementwise>(
+    forward_of<elementwise>(OpDefinition::add("cast", place_).input("x").output("y").attribute("dtype", &To::dtype)
                    .infer(&infer_cast), &forward_cast<>), &backward_cast<>).backward_needs({"dy"}))
 
 #define TARSIA_DETAIL_MATH_REDUCTION(name_, ...)                                                            \

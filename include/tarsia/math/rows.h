@@ -7,6 +7,8 @@
 #include <tarsia/math/functors.h>
 #include <tarsia/math/operands.h>
 
+#include <utility>
+
 namespace tarsia {
 namespace math {
 namespace detail {
@@ -146,21 +148,9 @@ inline void in_parts(long long n_, long long cost_, const B_& body_) {
       const_cast<B_*>(&body_));
 }
 
-template <class F_, class C_>
-inline void map_row(const F_& f_, const C_* const* v_, long long n_, C_* to_, number_of_elements<1>) {
-  for (long long i_ = 0; i_ < n_; ++i_) to_[i_] = f_(v_[0][i_]);
-}
-template <class F_, class C_>
-inline void map_row(const F_& f_, const C_* const* v_, long long n_, C_* to_, number_of_elements<2>) {
-  for (long long i_ = 0; i_ < n_; ++i_) to_[i_] = f_(v_[0][i_], v_[1][i_]);
-}
-template <class F_, class C_>
-inline void map_row(const F_& f_, const C_* const* v_, long long n_, C_* to_, number_of_elements<3>) {
-  for (long long i_ = 0; i_ < n_; ++i_) to_[i_] = f_(v_[0][i_], v_[1][i_], v_[2][i_]);
-}
-template <class F_, class C_>
-inline void map_row(const F_& f_, const C_* const* v_, long long n_, C_* to_, number_of_elements<4>) {
-  for (long long i_ = 0; i_ < n_; ++i_) to_[i_] = f_(v_[0][i_], v_[1][i_], v_[2][i_], v_[3][i_]);
+template <class F_, class C_, size_t... at_>
+inline void map_row(const F_& f_, const C_* const* v_, long long n_, C_* to_, std::index_sequence<at_...>) {
+  for (long long i_ = 0; i_ < n_; ++i_) to_[i_] = f_(v_[at_][i_]...);
 }
 
 /// Side n is the output.
@@ -178,7 +168,7 @@ void map_rows(const F_& f_, const LoopDims& d_, const Sides<n_ + 1>& s_, int req
         const Side& side_ = s_.side[j_];
         v_[j_] = row_at<C_>(side_, c_.offset(d_, side_.strides), side_.strides[last_], run_, rooms_[j_]);
       }
-      map_row(f_, v_, run_, to_, number_of_elements<n_>());
+      map_row(f_, v_, run_, to_, std::make_index_sequence<n_>());
       const Side& out_ = s_.side[n_];
       put_row(out_, c_.offset(d_, out_.strides), out_.strides[last_], run_, to_, request_);
       c_.advance(d_, run_);

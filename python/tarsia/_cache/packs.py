@@ -4,6 +4,7 @@ import json
 from contextlib import ContextDecorator
 
 from .. import _tarsia
+from .._compile.loading import warn_caller
 from .._compile_options import _items as items
 from .._compile_options import to_path, to_text
 from .._errors import CompileWarning, Error
@@ -32,7 +33,14 @@ class Recording(ContextDecorator):
     def stop(self):
         """Writes the pack. Returns a dict: ``modules``, ``bytes``, ``written``, and ``left_out``, a list of name and why. If the
         pack cannot be written, the recording goes on."""
-        return self._stop(2)
+        if not self._started:
+            raise Error(f"the recording for {self.path} is not under way: start() it first")
+        self.report = json.loads(_tarsia.record_end(self._started[-1]))
+        self._started.pop()
+        if self.report["left_out"]:
+            names = "; ".join(f"{one['name']}: {one['why']}" for one in self.report["left_out"])
+            warn_caller(CompileWarning(f"{self.path} does not have all that the run used: {names}"))
+        return self.report
 
     def cancel(self):
         """Ends the recording and writes nothing."""
@@ -47,24 +55,12 @@ class Recording(ContextDecorator):
         if kind is None or issubclass(kind, (SystemExit, KeyboardInterrupt)):
             started = self._started[-1:]
             try:
-                self._stop(3)
+                self.stop()
             finally:
                 if started and self._started[-1:] == started:  # nobody else could end it
                     self.cancel()
         else:
             self.cancel()
-
-    def _stop(self, level):
-        if not self._started:
-            raise Error(f"the recording for {self.path} is not under way: start() it first")
-        self.report = json.loads(_tarsia.record_end(self._started[-1]))
-        self._started.pop()
-        if self.report["left_out"]:
-            import warnings
-
-            names = "; ".join(f"{one['name']}: {one['why']}" for one in self.report["left_out"])
-            warnings.warn(CompileWarning(f"{self.path} does not have all that the run used: {names}"), stacklevel=level + 1)
-        return self.report
 
 
 def _arch(given):

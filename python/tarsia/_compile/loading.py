@@ -24,12 +24,12 @@ def compile_and_load(recipe, options, place, quiet):
 
 
 def warn(rows, recipe, place):
-    """Shows the warnings that are about the user's own text."""
+    """Shows the compiler's warnings that are about the user's own text."""
     try:
         from .warnings import show
     except OSError:  # no descriptor is left to import with: .warnings has them
         return
-    show(rows, recipe.texts(), place, recipe.shown_name)
+    show(rows, recipe.texts(), place, recipe.shown_name, recipe.paths)
 
 
 def forget_ops():
@@ -39,9 +39,26 @@ def forget_ops():
         module.ops.__dict__.clear()
 
 
-def place(frame):
-    """Where a call stands: (file, globals, line)."""
+# What may stand between a caller and this package: a context manager that decorates a function, an operator of PyTorch.
+_BETWEEN = ("tarsia.", "contextlib.", "torch.")
+
+
+def callers_place():
+    """Where the code stands that called into this package: (file, globals, line)."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(_BETWEEN):
+        frame = frame.f_back
     return frame.f_code.co_filename, frame.f_globals, frame.f_lineno
+
+
+def warn_caller(warning):
+    """Shows a warning, or a text as a UserWarning, where the code stands that called into this package."""
+    import warnings
+
+    file, variables, line = callers_place()
+    category = UserWarning if isinstance(warning, str) else None
+    warnings.warn_explicit(warning, category, file, line, variables.get("__name__") or "<unknown>",
+                           variables.setdefault("__warningregistry__", {}))
 
 
 def explain(error, source, headers, place, recipe=None):

@@ -21,6 +21,7 @@ class Recipe:
 
     compiles = True
     library = None  # that the holder of this recipe keeps for others of the same recipe
+    paths: dict = {}  # of texts that are files, by the names that diagnostics give them: where their warnings stand
 
     def __init__(self, files, name, values, path=None):
         self.files = files

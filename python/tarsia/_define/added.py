@@ -4,12 +4,13 @@ import inspect
 
 from .. import _tarsia
 from .._compile.loading import forget_ops
-from .._errors import told, told_methods
-from .define import VARIADIC, Definition, Implementation, names_of, pairs_of, parameters_of, takes_any_keyword
+from .._errors import make, told, told_methods
 from .attributes import error
+from .define import VARIADIC, Definition, names_of, parameters_of, takes_any_keyword
+from .implementations import Implementation, layouts_of, pairs_of
 
 
-@told_methods
+@told_methods(made="tarsia.add_implementation gives one")
 class AddedImplementation:
     """What add_implementation has added to an op. remove() takes it away again, as does the end of a `with`."""
 
@@ -66,10 +67,12 @@ class _Extension(Definition):
                 continue
             n = n_in if what == "forward" else 2 * n_out + n_in
             pairs = pairs_of(one.inplace[what], tensors[what][:n], tensors[what][n:], f"add_implementation: {what}_inplace")
+            layout = (one.layout or {}).get(what)
+            layouts = layouts_of(layout, tensors[what], self.inputs, outputs, what, f"add_implementation: {what}_layout")
             for device in devices:
                 self.implementations.append(what)
                 implementations.append((what == "backward", device == "gpu", bool(one.sparse), "requests" in self.keywords[what],
-                                        one.priority, one.name, one.when is not None, pairs, one.workspace is not None))
+                                        one.priority, one.name, one.when is not None, pairs, one.workspace is not None, layouts, one.any_layout))
         code = functions[self.implementations[0]].__code__
         self.spec = {"name": name, "description": "", "location": f"{code.co_filename}:{code.co_firstlineno}", "inputs": [], "outputs": [],
                      "attributes": [], "inplace": [], "backward_needs": None, "implementations": implementations, "counts_outputs": False, "infers": False,
@@ -84,7 +87,7 @@ class _Extension(Definition):
 
 @told()
 def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"), sparse=False, when=None, priority=0, name="",
-                       forward_inplace=(), backward_inplace=(), workspace=None):
+                       forward_inplace=(), backward_inplace=(), workspace=None, forward_layout=None, backward_layout=None, any_layout=False):
     """Adds an implementation in Python to a registered op, whoever declares it.
 
         added = tarsia.add_implementation("relu", forward=lambda x, y: fast.relu(x, y, x.size), devices="cpu", name="fast", priority=10)
@@ -96,6 +99,8 @@ def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"
         are keyword-only parameters.
     devices, sparse, when, priority, name, workspace: as of tarsia.implementation.
     forward_inplace, backward_inplace: pairs of the functions' parameters that may share memory, such as "x -> y" and "dy -> dx".
+    forward_layout, backward_layout: the axes of the functions' parameters in memory, as layout= of tarsia.implementation.
+    any_layout: as of tarsia.implementation, for both functions.
 
     The op keeps it until it is removed; also when a library registers the op anew, with the same signature. A later one of the same name
     replaces it.
@@ -112,8 +117,9 @@ def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"
     op = getattr(op, "name", op)
     if not isinstance(op, str):
         raise error(f"add_implementation takes an op or its name, not {op!r}")
-    one = Implementation("", devices, sparse, when, priority, str(name), {"forward": forward_inplace, "backward": backward_inplace}, workspace)
+    one = Implementation("", devices, sparse, when, priority, str(name), {"forward": forward_inplace, "backward": backward_inplace}, workspace,
+                         {"forward": forward_layout, "backward": backward_layout}, bool(any_layout))
     definition = _Extension(op, functions, one)
     remove = _tarsia.define_op(definition, definition.spec)
     forget_ops()
-    return AddedImplementation(op, one.name, remove)
+    return make(AddedImplementation, op, one.name, remove)

@@ -4,7 +4,7 @@ import operator
 import types
 import typing
 
-from .._errors import told
+from .._errors import told, told_methods
 
 
 def error(message):
@@ -18,6 +18,7 @@ class _Bounds(typing.NamedTuple):
     at_most: float | None = None
 
 
+@told_methods
 class Range(_Bounds):
     """The bounds of a number, both included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. In a tuple they apply to each number."""
 

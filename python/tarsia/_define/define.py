@@ -9,6 +9,7 @@ from .._compile import recipe as _recipe
 from .._compile.loading import forget_ops
 from .._errors import told
 from .attributes import attribute_of, descriptions_of, error
+from .implementations import Implementation, implementation_of, layouts_of, listed, pairs_of
 from .._sparse import STORAGES
 
 atexit.register(_tarsia.forget_ops)
@@ -71,82 +72,6 @@ class BindInfo:
         self._put(name, self._set(name, value))
 
 
-class Implementation(typing.NamedTuple):
-    """One implementation of an op: what `implementation` says of a function."""
-
-    of: str  # "forward" or "backward"
-    devices: typing.Any = None  # None: the op's
-    sparse: bool = False
-    when: typing.Any = None
-    priority: int = 0
-    name: str = ""
-    inplace: typing.Any = ()
-    workspace: typing.Any = None
-
-
-@told()
-def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name="", inplace=(), workspace=None):
-    """Marks a method, or a function for `define_op(implementations=…)`, as one more implementation of the op.
-
-        @tarsia.define_op
-        class matmul:
-            def forward(self, x, w, y): ...                    # dense tensors
-
-            @tarsia.implementation("forward", sparse=True)     # sparse ones
-            def forward_sparse(self, x, w, y): ...
-
-    of: "forward" or "backward".
-    devices: "cpu" or "gpu"; by default the op's devices.
-    sparse: the implementation takes sparse tensors. Dense ones go to an implementation without it.
-    when(self, inputs…, outputs…): whether the implementation takes these tensors. It sees their shape, dtype and storage. Attributes are
-        members of self, or keyword-only parameters of a function.
-    priority: among the implementations that apply, the one with the highest priority runs.
-    name: for people, and for `info.choose(name)` in infer.
-    inplace: "x -> y", pairs of the function's own parameters that may share memory; in backward such as "dy -> dx". Also numbers,
-        (0, 0), which in backward count output gradients, inputs and outputs in one row, and input gradients.
-    workspace(self, inputs…, outputs…): the most bytes of scratch that a run takes.
-    """
-    if of not in ("forward", "backward"):
-        raise error(f"an implementation is of 'forward' or 'backward', not {of!r}")
-    if when is not None and not inspect.isfunction(when):
-        raise error(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
-    if workspace is not None and not inspect.isfunction(workspace):
-        raise error(f"implementation: workspace is a function of what is known of inputs and outputs, not {workspace!r}")
-    if not isinstance(priority, int):
-        raise error(f"implementation: priority is an int, not {priority!r}")
-
-    def mark(function):
-        function.__tarsia_implementation__ = Implementation(of, devices, bool(sparse), when, priority, str(name), inplace, workspace)
-        return function
-
-    return mark
-
-
-def _implementation_of(function):
-    return getattr(function, "__tarsia_implementation__", None)
-
-
-def _listed(pairs):
-    """In-place pairs as a list; a single one may stand alone."""
-    is_one = isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(k, int) for k in pairs)
-    return list(pairs) if hasattr(pairs, "__iter__") and not isinstance(pairs, str) and not is_one else [pairs]
-
-
-def pairs_of(given, sources, targets, what):
-    """In-place pairs as numbers: each is a text such as "x -> y", or two numbers."""
-    pairs = []
-    for pair in _listed(given):
-        sides = [side.strip() for side in pair.split("->")] if isinstance(pair, str) else pair
-        for k, names in enumerate((sources, targets)) if isinstance(sides, (list, tuple)) and len(sides) == 2 else ():
-            if sides[k] in names:
-                sides = [*sides[:k], names.index(sides[k]), *sides[k + 1:]]
-        if not isinstance(sides, (list, tuple)) or len(sides) != 2 or not all(isinstance(side, int) and side >= 0 for side in sides):
-            raise error(f"{what} is pairs of an input and an output that may share memory, such as '{sources[0] if sources else 'x'} -> "
-                         f"{targets[0] if targets else 'y'}'")
-        pairs.append(tuple(sides))
-    return pairs
-
-
 def takes_any_keyword(function):
     return any(parameter.kind == parameter.VAR_KEYWORD for parameter in inspect.signature(function).parameters.values())
 
@@ -173,7 +98,7 @@ class Definition:
         declared = {}
         for what, function in functions.items():
             if what in ("forward", "backward") or what not in _FUNCTIONS:
-                declared[what] = _implementation_of(function) or Implementation(what, sparse=bool(options["sparse"]))
+                declared[what] = implementation_of(function) or Implementation(what, sparse=bool(options["sparse"]))
         whens = {what: f"when of {what}" for what, one in declared.items() if one.when}
         workspaces = {what: f"workspace of {what}" for what, one in declared.items() if one.workspace}
         functions = {**functions, **{key: declared[what].when for what, key in whens.items()},
@@ -247,12 +172,14 @@ class Definition:
         own_pairs = {}
         for what, one in declared.items():
             plain = options[f"{what}_inplace"] if what in ("forward", "backward") else ()
-            given = [*_listed(one.inplace), *_listed(plain)]
+            given = [*listed(one.inplace), *listed(plain)]
             n_sources = n_in if one.of == "forward" else 2 * n_out + n_in
             is_any = one.of == "backward" and (self.variadic or self.variadic_output) and any(isinstance(pair, str) for pair in given)
             if is_any:
                 raise error(f"op '{name}': {what}: with any number of tensors, in-place pairs of backward are numbers, such as (0, 0)")
             own_pairs[what] = pairs_of(given, tensors[what][:n_sources], tensors[what][n_sources:], f"op '{name}': inplace of {what}")
+        layouts = {what: layouts_of(one.layout, tensors[what], self.inputs, self.outputs, one.of, f"op '{name}': layout of {what}")
+                   for what, one in declared.items()}
         self.implementations = []  # the key of the function of each implementation, in the order of the registry
         implementations = []
         for what, one in declared.items():
@@ -262,7 +189,8 @@ class Definition:
             for device in devices:
                 self.implementations.append(what)
                 implementations.append((one.of == "backward", device == "gpu", one.sparse, "requests" in self.keywords[what],
-                                        one.priority, one.name, what in whens, own_pairs[what], what in workspaces))
+                                        one.priority, one.name, what in whens, own_pairs[what], what in workspaces, layouts[what],
+                                        one.any_layout))
         descriptions = descriptions_of(forward)
         takes_any = takes_any_keyword(forward) if author is None else inspect.isfunction(author.__init__) and takes_any_keyword(author.__init__)
         code = forward.__code__ if hasattr(forward, "__code__") else None
@@ -468,7 +396,7 @@ def _of_class(author, options):
             options[key] = vars(author)[key]
     functions = {what: inspect.getattr_static(author, what) for what in _FUNCTIONS if hasattr(author, what)}
     for base in reversed(author.__mro__):
-        functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if _implementation_of(member))
+        functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if implementation_of(member))
     for what, function in functions.items():
         if not inspect.isfunction(function):
             raise error(f"op '{name}': {what} has to be a plain method")
@@ -497,7 +425,7 @@ def _of_functions(forward, options):
         options.pop(what, None)
     others = options.pop("implementations", None) or ()
     for function in [others] if callable(others) else others:
-        if not _implementation_of(function):
+        if not implementation_of(function):
             raise error(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
         what = function.__name__
         functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function

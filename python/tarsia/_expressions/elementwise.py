@@ -1,6 +1,5 @@
 """tarsia.elementwise: functions of tensors out of a line of C++ that is applied to each element."""
 
-import sys
 
 from .._errors import told
 from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses, value_error
@@ -204,4 +203,4 @@ def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", 
     """
     made = Elementwise(inputs, outputs, operation, name, preamble, options, doc)
     made._made_from = "elementwise", (inputs, outputs, operation, name), {"preamble": preamble, "doc": doc, **options}
-    return made.make(sys._getframe(2))
+    return made.make()

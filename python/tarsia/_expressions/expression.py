@@ -117,6 +117,10 @@ class Recipe:
     more_params: tuple[str, ...]  # numbers that the function takes after the tensors
     _made_from: tuple  # "elementwise" or "reduction" and its arguments, for pickling
 
+    def __getattr__(self, name):
+        """Its objects stand behind those of tarsia.Expression, which users know."""
+        raise AttributeError(f"'tarsia.Expression' object has no attribute {name!r}", name=name, obj=self)
+
     def headline(self):
         """What it is, in one line."""
         raise NotImplementedError
@@ -161,11 +165,11 @@ class Recipe:
     def __repr__(self):
         return f"<tarsia.Expression {self.headline()}>"
 
-    def make(self, frame):
-        """The tarsia.Expression; `frame` is that of the caller, where the texts stand."""
-        from .._library import _place
+    def make(self):
+        """The tarsia.Expression, whose texts stand where the package is called."""
+        from .._compile.loading import callers_place
 
-        self.place = _place(frame)
+        self.place = callers_place()
         params = [(p.name, p.type, self.letters.index(p.type) if p.is_letter else -1, p.dtype, p.is_raw, p.is_output,
                    p.is_inout) for p in self.params]
         return _tarsia.make_expression(self, self.name, params, self.letters, self.kind == "reduction")

@@ -1,6 +1,5 @@
 """tarsia.reduction: functions that reduce tensors along axes, out of expressions in C++."""
 
-import sys
 
 from .._errors import told
 from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
@@ -527,4 +526,4 @@ def reduction(inputs, outputs, map, reduce, post=None, identity=None, name="redu
     made = Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc)
     made._made_from = ("reduction", (inputs, outputs, map, reduce, post, identity, name),
                        {"reduce_type": reduce_type, "preamble": preamble, "doc": doc, **options})
-    return made.make(sys._getframe(2))
+    return made.make()

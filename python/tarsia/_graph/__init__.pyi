@@ -3,16 +3,14 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, NoReturn, overload
 
-from .._tarsia import BoundOp, GraphHandle, Op, Tensor
-from .._tarsia import CapturedGraph as _Captured
+from .._tarsia import GraphHandle, Op, Tensor
 
-__all__ = ["BoundGraph", "Graph", "GraphValue", "Plan"]
+__all__ = ["BoundGraph", "CapturedGraph", "Graph", "GraphValue", "Plan"]
 
 class GraphValue:
     """A value of a graph. Ops take it in place of a tensor, and add a node."""
 
     graph: Graph
-    def __init__(self, graph: Graph, number: int) -> None: ...
     @property
     def name(self) -> str: ...
     __array_ufunc__: None
@@ -88,7 +86,6 @@ class Graph:
 class BoundGraph:
     """A graph bound to shapes, dtypes and a device."""
 
-    def __init__(self, op: BoundOp, inputs: tuple[str, ...]) -> None: ...
     @property
     def plan(self) -> Plan: ...
     @property
@@ -96,12 +93,11 @@ class BoundGraph:
     @property
     def outputs(self) -> tuple[tuple[tuple[int, ...], str] | None, ...]: ...
     def __call__(self, *args: Any, out: Any = None, req: Any = None, **inputs: Any) -> Any: ...
-    def capture(self) -> _CapturedGraph: ...
+    def capture(self) -> CapturedGraph: ...
 
-class _CapturedGraph:  # tarsia._graph.bound.CapturedGraph
+class CapturedGraph:
     """A bound graph as a CUDA graph."""
 
-    def __init__(self, captured: _Captured, bound: BoundGraph) -> None: ...
     @property
     def inputs(self) -> dict[str, Tensor]: ...
     @property
@@ -112,7 +108,6 @@ class _CapturedGraph:  # tarsia._graph.bound.CapturedGraph
 class Plan:
     """The plan of a bound graph."""
 
-    def __init__(self, bound: BoundOp) -> None: ...
     @property
     def bytes(self) -> int: ...
     @property

@@ -1,11 +1,11 @@
 """A graph bound to shapes, dtypes and a device."""
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError, told_methods
+from .._errors import ArgumentTypeError, make, told_methods
 from .plan import Plan
 
 
-@told_methods
+@told_methods(made="bind() of a tarsia.Graph gives one")
 class BoundGraph:
     """Runs a graph. Call it with the inputs by name or in order; a single output comes bare, several as a tuple.
 
@@ -23,7 +23,7 @@ class BoundGraph:
     def plan(self):
         """The :class:`Plan`: bytes, sharing, implementations and conversions."""
         if self._plan is None:
-            self._plan = Plan(self._op)
+            self._plan = make(Plan, self._op)
         return self._plan
 
     @property
@@ -62,13 +62,13 @@ class BoundGraph:
 
         The graph runs once with zeros meanwhile, which leaves its states as they were.
         """
-        return CapturedGraph(_tarsia.CapturedGraph(self._op), self)
+        return make(CapturedGraph, _tarsia.CapturedGraph(self._op), self)
 
     def __repr__(self):
         return f"<tarsia.BoundGraph {', '.join(self._inputs)}>"
 
 
-@told_methods
+@told_methods(made="capture() of a tarsia.BoundGraph gives one")
 class CapturedGraph:
     """A bound graph as a CUDA graph. Call it like the graph: inputs are copied in, and results are fresh memory.
 

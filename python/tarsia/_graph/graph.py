@@ -2,11 +2,12 @@
 
 import json
 import numbers
+import sys
 import threading
 from collections import OrderedDict
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound, told_methods
+from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound, make, told_methods
 from .._schema import inputs_by_name
 from .bound import BoundGraph
 
@@ -29,7 +30,7 @@ def _operators(op):
     return operator, from_right
 
 
-@told_methods
+@told_methods(made="inputs and nodes of a tarsia.Graph give one")
 class GraphValue:
     """A value of a graph. Ops take it in place of a tensor, and add a node.
 
@@ -137,21 +138,10 @@ def _shape(who, shape):
     return extents
 
 
-def _spec_of_array(array):
-    """(shape, dtype, device) of a tensor of any framework; None if it is none."""
-    dtype = None if array is None else _tarsia.dtype_of(array)
-    if dtype is None:
-        return None
-    device = getattr(array, "device", None)
-    kind = getattr(device, "type", None)  # PyTorch
-    if kind is not None:
-        place = "cpu" if kind == "cpu" else f"gpu:{device.index or 0}"
-    elif hasattr(array, "__dlpack_device__"):
-        code, number = array.__dlpack_device__()
-        place = "cpu" if code in (1, 3) else f"gpu:{number}"
-    else:
-        place = "cpu"
-    return (tuple(array.shape), dtype, place)
+def _spec_of_array(name, array):
+    """(shape, dtype, device, storage) of a tensor of any framework for the input of that name; None if it is none. Bytes hold numbers
+    for other calls; an input that is bytes is rather a mistake."""
+    return None if isinstance(array, (bytes, bytearray)) else _tarsia.tensor_spec(array, f"input '{name}'")
 
 
 def _revived(text, ops):
@@ -190,11 +180,12 @@ class Graph:
 
     def constant(self, array, name=None):
         """Adds a copy of an array, which never changes."""
+        torch = sys.modules.get("torch")
         if type(array).__module__ == "numpy":
             import numpy
 
             array = numpy.asarray(array, order="C")  # numbers of NumPy too
-        elif hasattr(array, "contiguous"):
+        elif torch is not None and isinstance(array, torch.Tensor) and array.layout is torch.strided:
             array = array.contiguous()
         return self._changed(self._handle.tensor(_CONSTANT, _name(name, "a constant"), array))
 
@@ -217,7 +208,7 @@ class Graph:
         if not isinstance(op, _tarsia.Op):
             raise ArgumentTypeError(f"graph: add takes an op or its name, not {op!r}")
         if attributes:
-            inputs, attributes = inputs_by_name(op.name, op._description, inputs, attributes)
+            inputs, attributes = inputs_by_name(op, op._description, inputs, attributes)
         numbers = [_NO_VALUE if value is None else self._number(value, op) for value in inputs]
         outputs = self._handle.add(
             op,
@@ -286,19 +277,20 @@ class Graph:
         if len(set(devices.values())) > 1:
             raise ArgumentValueError(f"graph: its inputs are on several devices: {devices}; put them on one")
         device = next(iter(devices.values()), (False, 0))
-        return BoundGraph(self._handle.bind(specs, device, implementation, dynamic), tuple(names))
+        return make(BoundGraph, self._handle.bind(specs, device, implementation, dynamic), tuple(names))
 
     def __call__(self, *args, out=None, req=None, **inputs):
         """Binds to these arrays and runs. Plans are kept, and shapes of about one size share one and its memory."""
         names = self.inputs
         if len(args) > len(names):
-            raise ArgumentTypeError(f"graph: it takes {len(names)} inputs, {', '.join(names)}, not {len(args)}")
+            takes = f"{len(names)} inputs, {', '.join(names)}, not" if names else "no inputs, and got"
+            raise ArgumentTypeError(f"graph: it takes {takes} {len(args)}")
         arrays = dict(zip(names, args, strict=False))
         for name, array in inputs.items():
             if name in arrays:
                 raise ArgumentTypeError(f"graph: input '{name}' is given twice")
             arrays[name] = array
-        key = (_tarsia.op_generation(), tuple((name, _spec_of_array(arrays[name])) for name in sorted(arrays)))
+        key = (_tarsia.op_generation(), tuple((name, _spec_of_array(name, arrays[name])) for name in sorted(arrays)))
         with self._lock:
             bound = self._bindings.get(key)
             if bound is not None:
@@ -357,7 +349,7 @@ class Graph:
         number = int(index or 0) if index.isdecimal() or not index else None
         for node in self._description()["nodes"]:
             if number is not None and node["name"] == node_name and number < len(node["outputs"]):
-                return GraphValue(self, node["outputs"][number])
+                return make(GraphValue, self, node["outputs"][number])
         raise ArgumentValueError(f"graph: there is no value '{name}'")
 
     def to_json(self):
@@ -390,7 +382,7 @@ class Graph:
 
     def _changed(self, number):
         self._forget()
-        return GraphValue(self, number)
+        return make(GraphValue, self, number)
 
     def _forget(self):
         self._described = None
@@ -424,9 +416,9 @@ class Graph:
     def _spec(name, given):
         is_spec = isinstance(given, (tuple, list)) and 2 <= len(given) <= 4
         is_spec = is_spec and (given[0] is None or isinstance(given[0], (int, tuple, list)))
-        array = None if isinstance(given, (tuple, list)) else _spec_of_array(given)
+        array = None if isinstance(given, (tuple, list)) else _spec_of_array(name, given)
         if array is not None:
-            return (*array, "dense")
+            return array
         if not is_spec:
             raise ArgumentTypeError(f"graph: input '{name}' is an array or (shape, dtype, device), not {given!r}")
         shape, dtype, *rest = given

@@ -7,7 +7,7 @@ from .._compile_options import write_text
 from .._errors import told_methods
 
 
-@told_methods
+@told_methods(made="the plan of a tarsia.BoundGraph is one")
 class Plan:
     """The plan of a bound graph. ``print(plan)`` shows it as text, :meth:`svg` draws it."""
 

@@ -6,16 +6,18 @@ eager arrays go the same way as traced ones.
 """
 
 import inspect
+import operator
 
 import jax
 import numpy as np
 
 from .. import _tarsia
+from .._compile_options import to_names
 from .._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 from .programs import Programs, identity, layout
 from .._pair import Pair
 from .._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
-                      inputs_by_name, needs_of, of_function)
+                      flags_at, inputs_by_name, needs_of, of_function, ports_of)
 
 _TARGET = "tarsia_call"
 for _platform, _handler in zip(("cpu", "CUDA"), _tarsia.jax_handlers()):
@@ -44,7 +46,10 @@ def _array(value, what):
     if type(value).__module__.startswith("jax.experimental.sparse"):
         raise Unsupported(f"{what} is a sparse array, which XLA's calls do not take: pass {type(value).__name__}.todense()")
     if isinstance(value, (bool, int, float, complex, list, tuple)) and not isinstance(value, str):
-        return jax.numpy.asarray(value)
+        try:
+            return jax.numpy.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(f"{what} has to be an array of JAX or NumPy, or numbers, not {value!r}") from error
     raise ArgumentTypeError(f"{what} has to be an array of JAX or NumPy, not {type(value).__name__}")
 
 
@@ -61,8 +66,10 @@ def _constant(value, what):
         return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if hasattr(value, "__index__"):
-        return int(value)
+    try:
+        return operator.index(value)
+    except (TypeError, ValueError, RuntimeError):  # the last is PyTorch's
+        pass
     raise ArgumentTypeError(f"{what} has to be a number, a string or a list of these, not {type(value).__name__}")
 
 
@@ -116,7 +123,7 @@ class OpCall:
 
     def __call__(self, *inputs, **attributes):
         name = self._op.name
-        inputs, attributes = inputs_by_name(name, self._op._description, inputs, attributes) if attributes else (inputs, {})
+        inputs, attributes = inputs_by_name(self._op, self._op._description, inputs, attributes) if attributes else (inputs, {})
         inputs = [one if one is None else _array(one, f"{name}: input {i}") for i, one in enumerate(inputs)]
         attributes = {key: _constant(value, f"{name}: attribute {key!r}") for key, value in attributes.items()}
         generation = _tarsia.op_generation()
@@ -144,7 +151,7 @@ class OpCall:
         op, description = self._op, self._description
         shapes, dtypes = op.infer([False if one is None else one[0] for one in metas],
                                   [None if one is None else one[1] for one in metas], **attributes)
-        ports, out_ports = description["inputs"], description["outputs"]
+        ports, out_ports = ports_of(op, description, attributes), description["outputs"]
         n_inputs = len(metas) if description["arity"] else len(shapes) - len(out_ports)
         metas = [*metas, *[None] * (n_inputs - len(metas))]
         outputs = []
@@ -153,8 +160,10 @@ class OpCall:
                 raise Unsupported(f"{op.name} does not tell the shape or dtype of output {i} before it runs")
             outputs.append(jax.ShapeDtypeStruct(shape, _dtype(dtype, op.name)))
         n = len(outputs)
-        hidden = [i < len(out_ports) and bool(out_ports[i][1] & PORT_HIDDEN) for i in range(n)]
-        flags = [ports[min(i, len(ports) - 1)][1] if ports else 0 for i in range(n_inputs)]
+        n_visible = op._count(**attributes)[1] if description["tells_visible"] else n
+        hidden = [i >= n_visible if description["tells_visible"] else i < len(out_ports) and bool(out_ports[i][1] & PORT_HIDDEN)
+                  for i in range(n)]
+        flags = [flags_at(ports, i) for i in range(n_inputs)]
         given = [i for i, one in enumerate(metas) if one is not None]
         target = self._targets.get(constants) or self._targets.setdefault(constants, _tarsia.JaxOp(op, attributes))
         options = {"vmap": self._vmap, "side_effect": self._side_effect or description["state"] or bool(
@@ -236,7 +245,7 @@ class FunctionCall:
         self._name = self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._programs, self._callees = Programs(), {}
-        mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
+        mutates = None if mutates is None else set(to_names(mutates, "mutates"))
         described = {of_function(one, mutates) for one in function._description}
         if len(described) != 1:
             raise ArgumentTypeError(f"{self._name} has overloads whose parameters are called or used differently: JAX takes "
@@ -255,7 +264,7 @@ class FunctionCall:
                               f"return a tensor")
         if n_returned and outputs is None:
             raise ArgumentTypeError(f"{self._name} returns tensors: outputs= has to tell their shapes and dtypes")
-        updates = {updates} if isinstance(updates, str) else set(updates or ())
+        updates = set() if updates is None else set(to_names(updates, "updates"))
         written = {self._parameters[i].key for i in schema.written}
         if updates - written:
             raise ArgumentValueError(f"updates names {', '.join(sorted(updates - written))}; {self._name} writes to "
@@ -286,7 +295,10 @@ class FunctionCall:
         return f"<tarsia.jax.function of {self._function!r}>"
 
     def __call__(self, *args, **named):
-        bound = self.__signature__.bind(*args, **named)
+        try:
+            bound = self.__signature__.bind(*args, **named)
+        except TypeError as error:
+            raise ArgumentTypeError(f"{self._name}: {error}; it is called as {self._name}{self.__signature__}") from None
         bound.apply_defaults()
         values, arrays, shapes = [], [], []
         for i, value in zip(self._given, bound.arguments.values()):
@@ -294,10 +306,15 @@ class FunctionCall:
             what = f"{self._name}: argument {parameter.name!r}"
             if not parameter.is_tensor:
                 value = _constant(value, what)
+                self._check_number(parameter, value, what)
                 shapes.append(identity(value))
             elif value is None:
+                if parameter.default is None and not parameter.type.endswith("?"):
+                    raise ArgumentTypeError(f"{what} has to be an array, not None")
                 shapes.append(None)
             elif parameter.is_list:
+                if not isinstance(value, (list, tuple)):
+                    raise ArgumentTypeError(f"{what} has to be a list of arrays, not {type(value).__name__}")
                 value = [one if one is None else _array(one, what) for one in value]
                 arrays += [one for one in value if one is not None]
                 shapes.append(tuple(one if one is None else _meta(one) for one in value))
@@ -366,6 +383,17 @@ class FunctionCall:
         if self._pair is None:
             return jax.jit(run)
         return jax.jit(self._differentiable(run, values, results))
+
+    @staticmethod
+    def _check_number(parameter, value, what):
+        """What XLA would refuse in words of its own."""
+        wanted = parameter.type.rstrip("?")
+        if value is None and (wanted != parameter.type or parameter.default is not None):
+            return
+        for types, accepted, words in ((("float",), (bool, int, float), "a number"), (("int", "SymInt"), (bool, int), "an int"),
+                                       (("bool",), (bool, int), "True or False"), (("str",), (str,), "a str")):
+            if wanted in types and not isinstance(value, accepted):
+                raise ArgumentTypeError(f"{what} has to be {words}, not {type(value).__name__} {value!r}")
 
     def _check_elements(self, i, value):
         parameter, wanted = self._parameters[i], self._elements[i]

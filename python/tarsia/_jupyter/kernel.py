@@ -105,7 +105,7 @@ class TarsiaKernel(Kernel):
         if not self._is_silent:
             self._cells._handle.number_next(self.execution_count)
         try:
-            return self._cells.run(text)
+            return self._cells._run(text)
         finally:
             if self.output is not None:
                 self.output.finish()
@@ -191,7 +191,7 @@ class _NotebookCommands(Commands):
         """EXPRESSION: shows a tensor as an image"""
         if not argument:
             raise _errors.ArgumentValueError(":image takes a tensor, as in ':image x'")
-        cell = self._session.run(_AS_IMAGE % argument).raise_if_failed()
+        cell = self._session._run(_AS_IMAGE % argument).raise_if_failed()
         self._session.undo()
         self._display(_image(cell))
 

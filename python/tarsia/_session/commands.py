@@ -192,7 +192,7 @@ class Commands:
     def _timed(self, expression, runs):
         """Nanoseconds of so many runs by the host's clock. With a GPU also those by CUDA's events, and whether the GPU had work
         left when the host had done its part."""
-        cell = self._session.run(
+        cell = self._session._run(
             "{ const long tarsia_bench_runs = " + str(runs) + "; "
             "tarsia::repl::bench(tarsia_bench_runs, [&]() -> decltype(auto) { return (\n"
             "#line 1 \":bench\"\n" + expression + "\n); }); }").raise_if_failed()
@@ -229,7 +229,7 @@ class Commands:
 
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "array.npy")
-            self._session.run(_WRITE_ARRAY % {"path": json.dumps(path), "expression": expression}).raise_if_failed()
+            self._session._run(_WRITE_ARRAY % {"path": json.dumps(path), "expression": expression}).raise_if_failed()
             self._session.undo()
             return np.load(path)
 
@@ -295,7 +295,7 @@ class Commands:
         from .repl import show
 
         with Forks().ended():
-            cell = self._session.run(text)
+            cell = self._session._run(text)
         self.note(cell)
         show(cell, self._out, sys.stderr, text, name)
 

@@ -110,7 +110,7 @@ def run_cells(session, cells, with_json):
         if words and not text.strip():
             continue
         with forks.ended():
-            cell = session.run(text)
+            cell = session._run(text)
         commands.note(cell)
         if with_json:
             sys.stdout.write(as_json(cell) + "\n")
@@ -160,7 +160,7 @@ def interact(session):
             typed = []
             try:
                 with forks.ended():
-                    cell = session.run(text)
+                    cell = session._run(text)
             except KeyboardInterrupt:
                 sys.stderr.write("interrupted\n")
                 continue

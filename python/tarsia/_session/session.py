@@ -12,7 +12,7 @@ from .._compile_options import ROWS, escapes, normalised, to_bytes, to_path, wri
 NOT_FOR_CELLS = ("functions", "headers")
 
 
-@_errors.told_methods
+@_errors.told_methods(made="run() of a tarsia.Session gives one")
 class Cell:
     """What became of a cell.
 
@@ -117,10 +117,23 @@ class Session:
                                         "save(path) writes it as a source, which tarsia.load compiles anywhere")
 
     def run(self, text):
-        """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not."""
+        """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not.
+
+        The compiler's warnings are Python warnings, tarsia.CompileWarning, as those of load_inline are. If a filter makes an error of one,
+        it is raised after the cell has run.
+        """
+        cell = self._run(text)
+        if any(one.severity == "warning" for one in cell.diagnostics):
+            from .warnings import show
+
+            show(cell, text)
+        return cell
+
+    def _run(self, text):
+        """`run` for those who show the cell's diagnostics themselves."""
         if not isinstance(text, (str, bytes, bytearray)):
             raise _errors.ArgumentTypeError(f"run() takes the text of a cell, str or bytes, not {type(text).__name__}")
-        cell = Cell(json.loads(self._handle.run(to_bytes(text, "a cell"))))
+        cell = _errors.make(Cell, json.loads(self._handle.run(to_bytes(text, "a cell"))))
         _forget_ops()
         return cell
 
@@ -181,7 +194,7 @@ class Session:
         changed = {name: value for name, value in {**self.options, **options}.items() if value is not None or name not in ROWS}
         checked = compile_options(changed)
         # Only the compiler knows some of them, such as CPUs: it is asked now, in a session that has nothing else.
-        tried = Cell(json.loads(_tarsia.SessionHandle(checked, True).run(b"using tarsia_tried = int;")))
+        tried = _errors.make(Cell, json.loads(_tarsia.SessionHandle(checked, True).run(b"using tarsia_tried = int;")))
         if tried.error_class in ("ArgumentTypeError", "ArgumentValueError", "CompileError", "Unsupported"):
             tried.raise_if_failed()
         self._handle.set_options(changed if self.isolated else checked)

@@ -43,7 +43,7 @@ def answer(session, commands, typed):
         if is_command(typed):
             commands.run(typed.strip(), out)
         else:
-            cell = session.run(typed)
+            cell = session._run(typed)
             commands.note(cell)
             show(cell, out, out, typed)
     except _errors.Error as error:

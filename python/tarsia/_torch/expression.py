@@ -7,6 +7,7 @@ import hashlib
 
 import torch
 
+from .._compile_options import to_names
 from .._errors import ArgumentValueError, OpValueError
 from .._expressions.expression import TYPES, type_error, value_error
 from .._schema import Argument, Schema, identifier
@@ -47,7 +48,7 @@ class ExpressionCell:
         if numbers is None:
             lettered = any(p.is_letter for p in walked)
             return {p.name for p in inputs if lettered and not p.is_letter}
-        numbers = {numbers} if isinstance(numbers, str) else set(numbers)
+        numbers = set(to_names(numbers, "numbers"))
         unknown = numbers - {p.name for p in inputs}
         if unknown:
             raise ArgumentValueError(f"numbers names {', '.join(map(repr, sorted(unknown)))}; the inputs of {expression.name} that "

@@ -5,6 +5,7 @@ import re
 import types
 
 from .. import _errors, _library
+from .._compile_options import to_names, to_path
 from .extension_sources import Sources, names_in, source_behind
 
 # Code of that time leaves out prototypes and mixes pointers, of which compilers then warned.
@@ -19,6 +20,7 @@ _TO_HOST = ("-Xcompiler", "--compiler-options")
 _FOLDER_FLAG = re.compile(r"(-I|-L|-isystem)(.*)", re.DOTALL)
 
 
+@_errors.told()
 def create_extension(name, headers=(), sources=(), verbose=False, with_cuda=False, package=False, relative_to=".", *,
                      include_dirs=(), define_macros=(), undef_macros=(), extra_objects=(), extra_compile_args=(),
                      extra_link_args=(), libraries=(), library_dirs=(), language=None, **options):
@@ -55,7 +57,7 @@ class Extension(types.ModuleType):
         if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
             raise _errors.ArgumentValueError(f"create_extension: name is that of a module, such as '_ext.my_lib', not {name!r}")
         super().__init__(name, f"The functions of the C extension {name}.")
-        base = os.path.abspath(os.path.dirname(os.fspath(relative_to)))
+        base = os.path.abspath(os.path.dirname(to_path(relative_to, "create_extension: relative_to")))
         self._base, self._options, self._library = base, options, None
         self._headers = _paths(headers, "headers")
         self._sources = _paths(sources, "sources")
@@ -79,7 +81,7 @@ class Extension(types.ModuleType):
                 raise _errors.ArgumentValueError(f"{title}: give either headers, which declare its functions, or functions, not both")
             self._check_names(title, wanted)
             options["functions"] = wanted
-        library = _library.load_at(sources.texts, options, ("", {}, 0))
+        library = _library.load_at(sources.texts, options, ("", {}, 0), sources.paths)
         names = wanted or [one for one in library.functions if "::" not in one]
         self._check_names(title, names)
         self._library = library
@@ -119,11 +121,10 @@ class Extension(types.ModuleType):
 
 def _paths(given, what):
     """A list of paths or names; one is a list of one, and None of none."""
-    is_one = isinstance(given, (str, os.PathLike, dict))  # a dict is refused as one that is no path
-    items = [given] if is_one else given or ()
+    is_one = isinstance(given, (str, bytes, os.PathLike, dict))  # a dict is refused as one that is no path
     try:
-        return [os.fspath(one) for one in items]
-    except TypeError:
+        return [to_path(one, f"create_extension: {what}") for one in ([given] if is_one else () if given is None else given)]
+    except TypeError:  # Python's, or that of to_path
         kind = "names" if what in ("libraries", "undef_macros") else "paths"
         raise _errors.ArgumentTypeError(f"create_extension: {what} is a list of {kind}, got {given!r}") from None
 
@@ -137,7 +138,10 @@ def _options_of(title, base, sources, given):
     if not isinstance(defines, dict):
         raise _errors.ArgumentTypeError(f"{title}: defines is a dict of names and values, got {defines!r}")
     defines = dict(defines)
-    for macro in given.pop("define_macros") or ():
+    macros = given.pop("define_macros")
+    if not isinstance(macros, (list, tuple, type(None))):
+        raise _errors.ArgumentTypeError(f"{title}: define_macros has pairs of name and value, in a list, got {macros!r}")
+    for macro in macros or ():
         try:
             name, value = macro
         except (TypeError, ValueError):
@@ -145,11 +149,11 @@ def _options_of(title, base, sources, given):
         if defines.setdefault(name, value) != value:
             raise _errors.ArgumentValueError(f"{title}: define_macros gives {name} the value {value!r}, and it, or defines, also "
                                              f"{defines[name]!r}: give one of them")
-    flags = [*_LENIENT, *_compile_flags(_flags(given.pop("extra_compile_args")), base),
-             *(f"-U{one}" for one in _paths(given.pop("undef_macros"), "undef_macros")), *_flags(given.pop("cflags", None) or ())]
+    flags = [*_LENIENT, *_compile_flags(_flags(given.pop("extra_compile_args"), "extra_compile_args"), base),
+             *(f"-U{one}" for one in _paths(given.pop("undef_macros"), "undef_macros")), *_flags(given.pop("cflags", None), "cflags")]
     libraries = _paths(given.pop("libraries"), "libraries")
     library_dirs = [os.path.join(base, one) for one in _paths(given.pop("library_dirs"), "library_dirs")]
-    for flag in _flags(given.pop("extra_link_args")):
+    for flag in _flags(given.pop("extra_link_args"), "extra_link_args"):
         if flag.startswith("-l"):
             libraries.append(flag[2:])
         elif flag.startswith("-L"):
@@ -184,10 +188,10 @@ def _compile_flags(given, base):
     return made
 
 
-def _flags(given):
+def _flags(given, what):
     """A list of flags. Dicts of compiler to flags were given as well: nvcc's and the C compiler's count."""
     if given is None:
         return []
     if isinstance(given, dict):
-        return [flag for flags in given.values() for flag in flags]
-    return [given] if isinstance(given, str) else list(given)
+        return [flag for flags in given.values() for flag in _flags(flags, what)]
+    return to_names(given, f"create_extension: {what}")

@@ -21,7 +21,7 @@ class Sources:
     """The sources by the names that diagnostics give them, and the folders that they lie in."""
 
     def __init__(self, title, base, paths):
-        self.texts, self.folders = {}, []
+        self.texts, self.paths, self.folders = {}, {}, []
         for path in paths:
             full = os.path.join(base, path)
             if not full.endswith(_SUFFIXES):
@@ -31,6 +31,7 @@ class Sources:
             while name in self.texts:
                 name = f"again_{name}"
             self.texts[name] = _text(title, full)
+            self.paths[name] = full
             if os.path.dirname(full) not in self.folders:
                 self.folders.append(os.path.dirname(full))
 

@@ -35,7 +35,11 @@ class Gradient:
                 raise type_error(f"{self.title}, the gradient of {self._name}, gives its outputs: neither inout nor raw")
         elif callable(backward):
             self.title = getattr(backward, "__name__", "backward")
-            names = list(inspect.signature(backward).parameters)
+            try:
+                names = list(inspect.signature(backward).parameters)
+            except ValueError:
+                raise type_error(f"backward is an expression or a function of Python, whose parameters have names; {self.title} tells none")\
+                    from None
         else:
             raise type_error(f"backward is an expression or a function, not {type(backward).__name__}")
         self.sources = self._sources(names, [p.name for p in cell.made])

@@ -8,11 +8,24 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from .. import _tarsia
 from .._errors import ArgumentValueError, Unsupported
 from .register import Cell, flat, kernel, refusal, runs_direct, save_nothing
-from .._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier, needs_of
+from .._schema import (PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, Schema, flags_at, identifier, needs_of,
+                       ports_of)
 
 BACKWARD = 1  # tarsia_pass
 BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (
     ("gradients", "Tensor[]"), ("inputs", "Tensor?[]"), ("outputs", "Tensor[]"), ("wanted", "bool[]")))
+
+
+def backward_schema(schema, constant):
+    """That of the operator that computes the gradients of one with this schema. An op may write to its states in backward,
+    too: they are an argument that is written to. Compiled graphs take no such operator that gives a list, so it gives as
+    many tensors as there are inputs with a gradient, of no elements where none is wanted."""
+    attributes = tuple(one for one in schema.arguments if one.keyword)
+    if not schema.written:
+        return Schema((*BACKWARD_ARGUMENTS, *attributes), ("Tensor[]",))
+    n = sum(not constant(i) for i, one in enumerate(schema.arguments) if not one.keyword)
+    states = Argument("states", "Tensor[]", "states", writes=True)
+    return Schema((*BACKWARD_ARGUMENTS, states, *attributes), ("Tensor",) * n)
 
 
 def _counting(quiet, written):
@@ -69,8 +82,9 @@ class OpCell:
     """An op with attributes that are fixed, as its operator runs it. The state of an op that has some lives here: one
     for each combination of shapes, dtypes, device and attributes."""
 
-    def __init__(self, op, description, schema, fixed, fake):
+    def __init__(self, op, description, schema, fixed, fake, ports):
         self._op = op
+        self._ports = ports
         self._description = description
         self._fixed = dict(fixed)
         self._renamed = {one.name: one.key for one in schema.arguments if one.keyword and one.name != one.key}
@@ -88,7 +102,9 @@ class OpCell:
         # Whether the state may hold the hidden outputs of a forward, found again by the memory of its tensors.
         self._remembers = (self._any_hidden or description["tells_visible"]) and self._bound is not None
         self._made, self._most_made = set(), 256  # the memory of first results, as far as it was not freed
-        self._constant = [bool(flags & (PORT_NO_GRADIENT | PORT_MUTABLE)) for _, flags in description["inputs"]]
+        self._states = schema.written  # inputs that the op writes to, which have no gradient
+        # For attributes, the inputs that it writes to; None where the schema says it.
+        self._lists_writes: typing.Any = {} if description["names_inputs"] and schema.returns == ("Tensor[]",) else None
         self._backward_operator: typing.Any = None  # set when they are made
         self._backward_kernel: typing.Any = None
         # Whether a call is one of the op, with the same arguments; and backward too.
@@ -99,6 +115,14 @@ class OpCell:
         self._needs_all = description["backward_needs"] is None and not description["amends_needs"]
         self._plans = {}  # which inputs need a gradient: what _plan says
 
+    def can_differentiate(self):
+        """Whether there is a schema for what computes the gradients."""
+        if not self._states:
+            return True
+        inputs = [one for one in self._positional if not one.writes]
+        return bool(self._schema.returns) and not any(self._positional[i].is_list for i in self._states) and not any(
+            one.is_list for one in inputs) and not all(self.is_constant(i) for i in range(len(self._positional)))
+
     def cell(self, differentiable):
         call = self.call if self._has_lists or self._counts or not self._is_plain else self._op
         if differentiable:
@@ -107,7 +131,7 @@ class OpCell:
         refuse = refusal(f"{self._op.name} {why} has no gradient: detach() what no gradient is wanted of")
 
         def gradients(ctx, needs, *gradients):
-            if self._schema.written or any(need and not self._is_constant(i) for i, need in enumerate(needs)):
+            if self._schema.written or any(need and not self.is_constant(i) for i, need in enumerate(needs)):
                 refuse(ctx, needs, *gradients)
             return [None] * len(needs)
 
@@ -118,10 +142,45 @@ class OpCell:
         self._backward_operator, self._backward_kernel = operator, kernel(overload.schema, overload.cell)
 
     def backward_cell(self):
-        return Cell(self.backward, lambda gradients, inputs, outputs, wanted, **attributes: [
-            torch.empty(one.shape, dtype=one.dtype, device=one.device)
-            for one, wants in zip(inputs, wanted) if wants], save_nothing, refusal(
-                f"the gradient of {self._op.name} has no gradient of its own: it cannot be differentiated twice"))
+        refuse = refusal(f"the gradient of {self._op.name} has no gradient of its own: it cannot be differentiated twice")
+        if not self._states:
+            return Cell(self.backward, lambda gradients, inputs, outputs, wanted, **attributes: [
+                torch.empty(one.shape, dtype=one.dtype, device=one.device)
+                for one, wants in zip(inputs, wanted) if wants], save_nothing, refuse)
+
+        def call(gradients, inputs, outputs, wanted, states, **attributes):
+            made = iter(self.backward(gradients, self._with_states(inputs, states), outputs, wanted, **attributes))
+            torch.autograd.graph.increment_version([one for one in states if not one.is_inference()])
+            return self._row([next(made) if wants else None for wants in wanted], outputs[0])
+
+        def fake(gradients, inputs, outputs, wanted, states, **attributes):
+            return self._row([torch.empty(one.shape, dtype=one.dtype, device=one.device) if wants else None
+                              for one, wants in zip(inputs, wanted)], outputs[0])
+
+        return Cell(call, fake, save_nothing, refuse)
+
+    def _with_states(self, inputs, states):
+        """The inputs with those that the op writes to in their places."""
+        given = iter(states)
+        return [next(given) if i in self._states else one for i, one in enumerate(inputs)]
+
+    def _row(self, made, like):
+        """The gradients as an operator that writes to states gives them."""
+        row = [like.new_empty(0) if one is None else one for i, one in enumerate(made) if not self.is_constant(i)]
+        return row[0] if len(row) == 1 else tuple(row)
+
+    def _check_writes(self, attributes):
+        """Refuses a call that writes to an element of a list, which the schema does not say."""
+        key = tuple((name, _hashable(value)) for name, value in sorted(attributes.items()))
+        written = self._lists_writes.get(key)
+        if written is None:
+            ports = ports_of(self._op, self._description, attributes)
+            written = self._lists_writes[key] = [(i, name) for i, (name, flags) in enumerate(ports) if flags & PORT_MUTABLE]
+        if written:
+            i, name = written[0]
+            raise Unsupported(f"{self._op.name} writes to input {i}{f' ({name})' if name else ''} with these attributes, which an "
+                              f"operator that takes a list of tensors cannot tell PyTorch: give the attributes that decide the inputs "
+                              f"when you register it, attributes={{…}} or arguments={{…}}")
 
     def attributes(self, given):
         """The attributes under Tarsia's names."""
@@ -130,6 +189,8 @@ class OpCell:
 
     def call(self, *args, **given):
         inputs, attributes = flat(args), self.attributes(given)
+        if self._lists_writes is not None:
+            self._check_writes(attributes)
         called = self._op if self._bound is None else self._binding(inputs, attributes)
         result = called(*inputs, **attributes) if self._bound is None else called(*inputs)
         if self._schema.returns == ("Tensor[]",):
@@ -199,11 +260,14 @@ class OpCell:
                 inputs = (*inputs, *[None] * (len(self._positional) - len(inputs)))
             if attributes:
                 ctx.call = len(inputs), attributes
+        if self._states:  # the op goes on writing to them, and backward gets them as they are then
+            ctx.states = [inputs[i] for i in self._states]
+            inputs = [None if i in self._states else one for i, one in enumerate(inputs)]
         results = result if isinstance(result, (tuple, list)) else (result,)
         if self._remembers:
             self._note(results[0])
         if not self._needs_all:
-            inputs, results = self._kept(inputs, results, attributes)
+            inputs, results = self._kept(inputs, results, attributes, ctx.states)
         ctx.save_for_backward(*inputs, *results)
 
     def _note(self, result):
@@ -214,13 +278,14 @@ class OpCell:
                     self._made.discard(one)
             self._most_made = max(256, 2 * len(self._made))
 
-    def _kept(self, inputs, results, attributes):
+    def _kept(self, inputs, results, attributes, states):
         """Inputs and visible results, with a stand-in for each that backward does not need."""
         n_out = len(self._hidden) if self._any_hidden else len(results)
         if self._description["amends_needs"]:
             if not all(one is None or runs_direct(one.detach()) for one in inputs):
                 return inputs, results  # traced or transformed: there is nothing to bind
-            needs = self._binding_of(inputs, self.attributes(attributes)).backward_needs
+            bound_to = self._with_states(inputs, states) if states else inputs
+            needs = self._binding_of(bound_to, self.attributes(attributes)).backward_needs
             needs = needs or [True] * (2 * n_out + len(inputs))
             n_out = (len(needs) - len(inputs)) // 2  # attributes may bring hidden outputs
         else:
@@ -239,9 +304,10 @@ class OpCell:
         if requests is None:
             return [None] * len(needs)
         direct = runs_direct(gradients[0])
+        states = (ctx.states,) if self._states else ()
         if direct and self._remembers and _memory_of(outputs[0]) not in self._made:
             outputs = (_elsewhere(outputs[0]), *outputs[1:])
-        if direct and self._is_simple:
+        if direct and self._is_simple and not states:
             try:
                 made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)
             except ArgumentValueError:  # the kernel knows what to do
@@ -253,19 +319,24 @@ class OpCell:
                                 for dx, x, wants, _ in zip(made, inputs, wanted, needs)]
                 return made
         run = self._backward_kernel if direct else self._backward_operator
-        made = iter(run(gradients, inputs, outputs, wanted, **attributes))
+        made = run(gradients, inputs, outputs, wanted, *states, **attributes)
+        if states:  # all that have one, wanted or not
+            made = iter([made] if isinstance(made, torch.Tensor) else made)
+            row = [None if self.is_constant(i) else next(made) for i in range(n)]
+            return [one if wants else None for one, wants in zip(row, wanted[:len(needs)])]
+        made = iter(made)
         return [next(made) if wants else None for wants in wanted[:len(needs)]]
 
     def _plan(self, needs, n):
         """For which of n inputs a gradient is wanted, and what to ask for; None: for none."""
-        wanted = [need and not self._is_constant(i) for i, need in enumerate(needs)] + [False] * (n - len(needs))
+        wanted = [need and not self.is_constant(i) for i, need in enumerate(needs)] + [False] * (n - len(needs))
         plan = wanted, ["write" if wants else "null" for wants in wanted] if any(wanted) else None
         if not self._has_lists:
             self._plans[needs] = plan
         return plan
 
-    def _is_constant(self, i):
-        return bool(self._constant) and self._constant[min(i, len(self._constant) - 1)]
+    def is_constant(self, i):
+        return bool(flags_at(self._ports, i) & (PORT_NO_GRADIENT | PORT_MUTABLE))
 
     def backward(self, gradients, inputs, outputs, wanted, **given):
         attributes = self.attributes(given) if given or self._fixed else {}

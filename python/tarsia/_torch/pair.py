@@ -5,13 +5,15 @@ import typing
 
 import torch
 
-from .._errors import ArgumentTypeError, OpError, Unsupported
+from .._errors import ArgumentTypeError, OpError, Unsupported, told
 from . import register
+from .._compile_options import to_callable, to_flag
 from .._pair import Pair
 from .ops import operator_name
 from .register import Cell, Overload, refusal, save_nothing
 
 
+@told()
 def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, status=None, random=False,
              vmap=None, autocast=None):
     """Makes a differentiable function from a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
@@ -32,6 +34,8 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
 
     The function can be differentiated once.
     """
+    register.check_vmap(vmap)
+    random, outputs = to_flag(random, "random"), to_callable(outputs, "outputs")
     if name is None and (random or vmap is not None or autocast is not None):
         raise ArgumentTypeError("random, vmap and autocast are of a registered operator: give it a name")
     if status is not None and (not isinstance(status, int) or isinstance(status, bool)):

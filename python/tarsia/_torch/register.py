@@ -15,6 +15,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
+from .._compile_options import type_error
 from .._errors import ArgumentTypeError, ArgumentValueError, NotFound, Unsupported
 
 
@@ -50,17 +51,17 @@ def refusal(text):
 
 class Overload:
     """One schema of an operator, and how it is run. `overload` is "" for the first. vmap is a rule, or True for one
-    call after the other."""
+    call after the other. `has_gradient`: it has one although it writes to arguments, which are states."""
 
-    def __init__(self, schema, cell, *, overload="", tags=(), ordered=False, vmap=None, autocast=None):
-        self.overload, self.schema, self.cell = overload, schema, cell
+    def __init__(self, schema, cell, *, overload="", tags=(), ordered=False, vmap=None, autocast=None, has_gradient=False):
+        self.overload, self.schema, self.cell, self.has_gradient = overload, schema, cell, has_gradient
         self.tags, self.ordered, self.vmap, self.autocast = tuple(tags), ordered, vmap, autocast
         self.has_autograd = any(one.is_tensor for one in schema.arguments) and (
             bool(schema.written) or any(one.startswith("Tensor") for one in schema.returns))
 
     def key(self):
         """Two with the same key differ in their cells alone."""
-        return (self.schema.text(self.overload), self.tags, self.ordered, self.vmap, self.autocast)
+        return (self.schema.text(self.overload), self.tags, self.ordered, self.vmap, self.autocast, self.has_gradient)
 
 
 class _Operator:
@@ -193,7 +194,7 @@ def _define(library, namespace, name, overload, version):
 
     torch.library.register_fake(qualified, fake, lib=library)
     if overload.has_autograd:
-        make = _autograd_kernel_of_writer if schema.written else _autograd_kernel
+        make = _autograd_kernel_of_writer if schema.written and not overload.has_gradient else _autograd_kernel
         library.impl(name, make(_operator(qualified), schema, cell, run), "Autograd", with_keyset=True)
     if overload.ordered:
         _order(library, qualified)
@@ -243,6 +244,7 @@ def _autograd_kernel(operator, schema, cell, run):
     the Function is one for a single level, without what Function.apply does for those who call it from outside."""
     has_lists = has_tensor_lists(schema)
     is_plain_row = all(one == "Tensor" for one in schema.returns)  # what autograd takes as it is
+    written = schema.written  # states, which have no gradient
 
     def redispatch(keys, args, named):
         with _below_autograd():
@@ -252,7 +254,7 @@ def _autograd_kernel(operator, schema, cell, run):
         keys, named, lengths, plain, given = how
         args = row if lengths is None else _grouped(row, lengths)
         if cell.straight:
-            args = [contiguous(arg) for arg in args]
+            args = [arg if i in written else contiguous(arg) for i, arg in enumerate(args)]
         if plain:
             result = run(*args, **named)
         elif not _in_transform():
@@ -275,7 +277,7 @@ def _autograd_kernel(operator, schema, cell, run):
         "_compiled_autograd_key": staticmethod(torch.autograd.Function._compiled_autograd_key)})
     node = function._backward_cls  # what ctx is
     node.apply = backward  # the engine calls it; PyTorch's own first looks at what else there might be
-    node.call = None
+    node.call = node.states = None
     apply = function.apply
 
     def autograd(keys, *args, **named):
@@ -286,6 +288,10 @@ def _autograd_kernel(operator, schema, cell, run):
             _refuse_tangents(operator, args)
         if not (_is_grad_enabled() and _any_requires_grad(*(flat(args) if has_lists else args))):
             return run(*args, **named) if plain else redispatch(keys, args, named)
+        for i in written:
+            if i < len(args) and args[i] is not None and args[i].requires_grad:
+                raise RuntimeError(f"{operator.name()} writes to its argument {schema.arguments[i].name!r}, which requires a gradient: "
+                                   f"pass a tensor that does not, such as a buffer, or detach() it")
         lengths = None
         if has_lists:
             lengths, args = [len(one) if isinstance(one, (list, tuple)) else None for one in args], flat(args)
@@ -458,7 +464,7 @@ def split_name(name, default):
     if not isinstance(name, str):
         raise ArgumentTypeError(f"an operator's name is a str, not {type(name).__name__}")
     namespace, colons, last = name.rpartition("::")
-    if not last.isidentifier() or (colons and not namespace.isidentifier()):
+    if not name.isascii() or not last.isidentifier() or (colons and not namespace.isidentifier()):
         raise ArgumentValueError(f"{name!r} names no operator: write 'relu' or 'mine::relu'")
     return namespace or "tarsia", last
 
@@ -469,7 +475,20 @@ def autocast_rules(autocast):
         return None
     if isinstance(autocast, torch.dtype):
         return ("cpu", autocast), ("cuda", autocast)
-    return tuple(sorted(dict(autocast).items()))
+    if not isinstance(autocast, dict) or not all(isinstance(dtype, torch.dtype) for dtype in autocast.values()):
+        raise type_error("autocast", "a torch.dtype, or a dict of device to dtype such as {'cuda': torch.float16}", autocast)
+    for device in autocast:
+        try:
+            torch.amp.is_autocast_available(device)
+        except (TypeError, RuntimeError):
+            raise ArgumentValueError(f"autocast: PyTorch knows no device {device!r}; there are 'cpu', 'cuda' and others") from None
+    return tuple(sorted(autocast.items()))
+
+
+def check_vmap(vmap):
+    """What torch.library.register_vmap takes, True, or nothing."""
+    if vmap is not None and not isinstance(vmap, bool) and not callable(vmap):
+        raise type_error("vmap", "a rule as torch.library.register_vmap takes it, or True", vmap)
 
 
 def loop_over_batch(op):

@@ -5,10 +5,13 @@ is compiled once.
 """
 
 import ctypes
-import warnings
 
+from .. import _errors
+from .._compile.loading import warn_caller
+from .._compile_options import to_dict, to_names
 from .._errors import ArgumentError, ArgumentTypeError, ArgumentValueError, MissingFunction
 from . import glue
+from ._instances import NAME as _CALLED
 from .config import config
 from .glue import backend
 from .internal.dtype import DTYPE_OF, NAME_OF_CTYPE, canonical
@@ -16,6 +19,7 @@ from .internal.dtype import DTYPE_OF, NAME_OF_CTYPE, canonical
 __all__ = ["MobulaFunc", "bind"]
 
 
+@_errors.told_methods(made="op.load makes them of kernels' sources", module="tarsia.mobula.func")
 class MobulaFunc:
     """A kernel or function of a source. ``signature`` says what it takes."""
 
@@ -86,7 +90,10 @@ class MobulaFunc:
         function = self._source.function(self.declaration, modes, types, on_gpu)
         if self._is_plain:
             self._last, self._last_settings = function, config.changes
-        result = function(*values)
+        try:
+            result = function(*values)
+        except ArgumentError as error:
+            raise self._renamed(error) from None
         for found, x, written in copies:
             found.copy_to(x, written)
         return result
@@ -94,13 +101,13 @@ class MobulaFunc:
     def build(self, ctx, template_types=None):
         """Compiles an instance ahead of its first call. ctx: "cpu" or "cuda". template_types: the types of the template parameters, as
         a list in the order in which the parameters name them, or by their names: ``build("cpu", {"T": "float"})``."""
-        if ctx not in ("cpu", "cuda"):
+        if not isinstance(ctx, str) or ctx not in ("cpu", "cuda"):
             raise ArgumentValueError(f"{self.name}.build: ctx is 'cpu' or 'cuda', not {ctx!r}")
         order = list(dict.fromkeys(p.type for p in self.declaration.parameters if p.type in self._templates))
         if isinstance(template_types, dict):
             given = dict(template_types)
         else:
-            items = list(template_types or ())
+            items = [] if template_types is None else to_names(template_types, f"{self.name}.build: template_types")
             if len(items) != len(order):
                 raise ArgumentValueError(f"{self.name}.build takes the types of {', '.join(order) or 'no template parameters'}, "
                                          f"got {len(items)}")
@@ -148,6 +155,13 @@ class MobulaFunc:
         dtype = getattr(value, "dtype", None)
         got = f"{type(value).__name__} of {dtype}" if dtype is not None else f"{type(value).__name__} {value!r}"
         return kind(f"{self.name}: '{parameter.name}' {wanted}, got {got}\n  in {self.signature} at {self.declaration.place}")
+
+    def _renamed(self, error):
+        """An error of the function that an instance is called through, as one of the kernel."""
+        first, _, _ = str(error).partition("\n  in ")
+        if not first.startswith(f"{_CALLED}:"):
+            return error
+        return type(error)(f"{self.name}:{first.removeprefix(f'{_CALLED}:')}\n  in {self.signature} at {self.declaration.place}")
 
     def _joined(self, device, place, parameter):
         if device is _NoDevice or device == place:
@@ -227,13 +241,17 @@ def canonical_dtype(value):
 _bound = {}
 
 
+@_errors.told()
 def bind(functions):
     """Makes functions, a dict of name to MobulaFunc, members of mobula.func."""
+    functions = to_dict(functions, "functions")
+    for name, function in functions.items():
+        if not isinstance(function, MobulaFunc):
+            raise ArgumentTypeError(f"bind takes a dict of name to MobulaFunc, and {name!r} is {type(function).__name__} {function!r}")
     for name, function in functions.items():
         before = _bound.get(name)
         if before is not None and before.declaration.file != function.declaration.file:
-            warnings.warn(f"mobula.func.{name} of {before.declaration.file} is replaced by the one of {function.declaration.file}",
-                          stacklevel=4)
+            warn_caller(f"mobula.func.{name} of {before.declaration.file} is replaced by the one of {function.declaration.file}")
         if name in _OWN:
             raise ArgumentValueError(f"{function.declaration.place}: mobula.func cannot hold a function called {name}: its own "
                                      "members have that name; rename it")

@@ -4,13 +4,15 @@ import copy
 
 import numpy as np
 
-from .._errors import ArgumentTypeError
+from .._compile_options import to_dict, to_path
+from .._errors import ArgumentTypeError, ArgumentValueError, told
 from .glue import backend
 from .glue.common import MobulaOperator
 
 __all__ = ["assert_almost_equal", "assert_file_exists", "gradcheck", "to_numpy", "to_tuple"]
 
 
+@told()
 def to_numpy(data):
     """A tensor of any framework, a list or a number as an array of NumPy."""
     glue = backend.get_var_glue(data)
@@ -23,14 +25,17 @@ def to_numpy(data):
     raise ArgumentTypeError(f"a tensor, a list or a number is compared, not {type(data).__name__} {data!r}")
 
 
+@told()
 def to_tuple(data):
     """A tuple of the items of a list, or of a single thing."""
     return tuple(data) if isinstance(data, (list, tuple)) else (data,)
 
 
+@told()
 def assert_almost_equal(a, b, rtol=1e-5, atol=1e-8):
     """Raises an AssertionError unless |a - b| ≤ atol and |a - b| / |b| ≤ rtol everywhere. atol=None: the second alone. A number
     stands for a tensor of the other's shape."""
+    rtol, atol = _number(rtol, "rtol"), None if atol is None else _number(atol, "atol")
     is_number = [isinstance(one, (int, float, np.generic)) for one in (a, b)]
     a, b = to_numpy(a), to_numpy(b)
     if is_number[0] != is_number[1]:
@@ -50,6 +55,12 @@ def assert_almost_equal(a, b, rtol=1e-5, atol=1e-8):
     _compare("relative", error / (np.abs(np.nan_to_num(b.astype(exact), nan=0)) + eps), rtol, a, b)
 
 
+def _number(value, what):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ArgumentTypeError(f"{what} must be a number, got {type(value).__name__} {value!r}")
+    return value
+
+
 def _compare(what, error, most, a, b):
     assert error.max() <= most, (f"the largest {what} error is {error.max():g}, more than {most:g}, at {_place(error)}: "
                                  f"{a.ravel()[error.argmax()]} and {b.ravel()[error.argmax()]}\n{_around(a, error)}\n{_around(b, error)}")
@@ -65,13 +76,16 @@ def _around(data, error):
     return data[place[:-2] + tuple(slice(max(0, k - 2), k + 3) for k in place[-2:])]
 
 
+@told()
 def assert_file_exists(fname):
     """Raises an AssertionError unless there is such a file."""
     import os
 
+    fname = to_path(fname, "fname")
     assert os.path.exists(fname), f"{fname} does not exist"
 
 
+@told()
 def gradcheck(func, inputs, kwargs=None, eps=1e-6, rtol=1e-2, atol=None, sampling=None):
     """Compares the gradients of an operator with differences of its outputs.
 
@@ -82,8 +96,11 @@ def gradcheck(func, inputs, kwargs=None, eps=1e-6, rtol=1e-2, atol=None, samplin
     """
     if not isinstance(func, MobulaOperator):
         raise ArgumentTypeError(f"gradcheck takes an operator of mobula.op, not {func!r}")
+    kwargs, eps = to_dict(kwargs, "kwargs"), _number(eps, "eps")
+    if sampling is not None and not _number(sampling, "sampling") >= 0:
+        raise ArgumentValueError(f"sampling is a number of elements, or a part from 0 to 1, not {sampling!r}")
     inputs = [to_numpy(one) for one in (inputs if isinstance(inputs, (list, tuple)) else [inputs])]
-    instance = func[np.ndarray](**(kwargs or {}))
+    instance = func[np.ndarray](**kwargs)
 
     def run():
         return to_tuple(instance(*copy.deepcopy(inputs)))

@@ -2,11 +2,15 @@
 
 import os
 
+from .._compile_options import to_path
+from .._errors import told
+
 __all__ = ["ENV_PATH", "get_git_hash", "list_gpus", "makedirs"]
 
 ENV_PATH = os.path.dirname(__file__)
 
 
+@told()
 def list_gpus():
     """The numbers of the GPUs, a list."""
     import ctypes
@@ -15,11 +19,13 @@ def list_gpus():
     return list(range(library.tarsia_device_count()))
 
 
+@told()
 def get_git_hash():
     """"custom": the package is no checkout of MobulaOP."""
     return "custom"
 
 
+@told()
 def makedirs(name, mode=0o777, exist_ok=False):
     """os.makedirs."""
-    os.makedirs(name, mode, exist_ok)
+    os.makedirs(to_path(name, "name"), mode, exist_ok)

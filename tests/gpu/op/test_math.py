@@ -122,3 +122,24 @@ def test_ops_with_gradients(lib):
     dot, gelu = tarsia.torch.register(tarsia.op("dot"), name="gpu_math::dot"), tarsia.torch.register(tarsia.op("gelu"), name="gpu_math::gelu")
     a, b = (torch.randn(shape, dtype=torch.float64, device="cuda", requires_grad=True) for shape in ((3, 4), (4, 5)))
     torch.autograd.gradcheck(lambda a, b: gelu(dot(a, b)), (a, b))
+
+
+LAZY = r"""
+#include <tarsia/math.h>
+namespace math = tarsia::math;
+struct half_of { template <class D> TARSIA_HOST_DEVICE static D Map(D a) { return a / 2; } };
+void gate(tarsia::StridedTensor y, const tarsia::StridedTensor& a, const tarsia::StridedTensor& b, tarsia::Stream stream) {
+  math::assign(y, math::F<half_of>(math::exp(-a) + b) * 0.5 - math::where(math::less(a, b), a, 0), stream);
+}
+"""
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_lazy_expressions_are_one_kernel_for_any_strides(dtype):
+    lib = inline({"lazy.cu": LAZY})
+    a, b = torch.randn(33, 65, device="cuda").to(dtype).t(), torch.randn(33, device="cuda").to(dtype)
+    y = torch.empty(65, 66, device="cuda", dtype=dtype)[:, ::2]
+    lib.gate(y, a, b)
+    wide_a, wide_b = a.double(), b.double()
+    expected = ((-wide_a).exp() + wide_b) / 2 * 0.5 - torch.where(wide_a < wide_b, wide_a, 0)
+    torch.testing.assert_close(y.double(), expected, rtol=2e-3 if dtype is torch.float16 else 1e-5, atol=2e-3 if dtype is torch.float16 else 1e-6)

@@ -225,3 +225,13 @@ def test_build_writes_a_package_that_another_process_imports(tmp_path):
             "out = torch.FloatTensor()\nprint(mix_forward(torch.ones(2), torch.ones(2), 2.0, out), out.tolist(), mix.__all__)")
     ran = subprocess.run([sys.executable, "-c", code], cwd=moved, capture_output=True, text=True)
     assert ran.stdout.strip() == "1 [3.0, 3.0] ['mix_forward', 'mix_backward']", ran.stderr
+
+
+def test_a_warning_stands_at_its_place_in_the_file(tmp_path):
+    (tmp_path / "src").mkdir()
+    source = tmp_path / "src" / "loud.c"
+    source.write_text("#include <TH/TH.h>\nint loud(THFloatTensor *x)\n{\n  THFloatTensor_data(x)[0] = 1;\n}\n")
+    with pytest.warns(tarsia.CompileWarning, match="src/loud.c:5: non-void function does not return a value") as caught:
+        tarsia.torch.create_extension("loud", sources=["src/loud.c"], relative_to=tmp_path / "build.py")
+    (one,) = caught
+    assert (one.filename, one.lineno) == (str(source), 5)

@@ -45,6 +45,32 @@ def test_tensors_of_any_strides_go_in(add):
     assert torch.equal(out, a + 2 * b)
 
 
+def test_code_that_goes_by_strides(tmp_path):
+    total = tarsia.load_inline({"total.c": """
+#include <TH/TH.h>
+/* The sums of the rows of a matrix, wherever its elements lie. */
+int total(THFloatTensor *x, THFloatTensor *sums) {
+  long rows = THFloatTensor_size(x, 0), columns = THFloatTensor_size(x, 1), i, j;
+  long down = THFloatTensor_stride(x, 0), along = THFloatTensor_stride(x, 1);
+  THLongStorage *strides = THFloatTensor_newStrideOf(x);
+  float *data = THFloatTensor_data(x), *out;
+  int same = strides->size == 2 && strides->data[0] == down && strides->data[1] == along;
+  THLongStorage_free(strides);
+  THFloatTensor_resize1d(sums, rows);
+  out = THFloatTensor_data(sums);
+  for (i = 0; i < rows; ++i)
+    for (out[i * THFloatTensor_stride(sums, 0)] = 0, j = 0; j < columns; ++j) out[i] += data[i * down + j * along];
+  return same;
+}
+"""}).total
+    x, sums = torch.arange(12.).view(3, 4), torch.empty(0)
+    for view in (x, x.t(), x[:, ::2], x[1:, 1:3], x[0].expand(5, 4)):
+        assert total(view, sums) == 1
+        assert torch.equal(sums, view.sum(1))
+    with pytest.raises(tarsia.OpError, match="dimension"):
+        total(x[0], sums)
+
+
 def test_arrays_of_numpy_go_in_unless_they_would_be_resized(add):
     a, out = np.ones((2, 2), np.float32), np.zeros((2, 2), np.float32)
     add(a, a, out)

@@ -43,6 +43,26 @@ def test_a_bad_address_names_the_functions_their_lines_and_the_arguments():
     assert lines[2:] == ["  #0 third(float const*, long) at source:4", "  #1 second at source:6", "  #2 first at source:8"]
 
 
+def test_a_static_function_has_the_users_name_where_two_objects_share_it():
+    body = "".join(f"  s += std::sin(s * {i}.5) * p[(i + {i}) % 7]; if (s > {i * 100}) s /= std::cos(s + {i});\n" for i in range(60))
+    text = f"""#include <cmath>
+static __attribute__((noinline)) double bad(const double* p, long i) {{
+  double s = p[i];
+{body}  return s;
+}}
+double one(const double* p, long i) {{
+  double s = bad(p, i);
+{body}  return s;
+}}
+double two(const double* p, long i) {{
+  double s = bad(p, i + 1);
+{body}  return s;
+}}
+"""
+    lines = crash(f"load({text!r}).one(np.ones(9), 1 << 44)").splitlines()
+    assert lines[2] == "  #0 bad(double const*, long) at source:3"
+
+
 def test_complex_numbers_and_spans_are_shown():
     text = """#include <complex>
 #include <span>
@@ -338,6 +358,21 @@ TARSIA_EXPORT(f);""")
     assert "Table" in lines[1] and lines[1].endswith("kept.cpp:2"), lines
 
 
+@pytest.mark.parametrize("threads", [
+    "#pragma omp parallel\n  third(x, i);",
+    "std::thread one(third, x, i), two(third, x, i);\n  one.join(); two.join();",
+], ids=["openmp", "threads"])
+def test_threads_that_crash_at_once_leave_one_whole_report(threads):
+    for _ in range(3):
+        lines = crash(f"""load('''#include <thread>
+static __attribute__((noinline)) void third(float* p, long i) {{ p[i] = 1; }}
+void first(float* x, long i) {{
+  {threads}
+}}''').first(np.zeros(3, np.float32), 1 << 44)""", OMP_NUM_THREADS="4").splitlines()
+        assert sum(line.startswith("tarsia: ") for line in lines) == 1, lines
+        assert any(re.match(r"  #\d+ third\(.* at source:2", line) for line in lines), lines
+
+
 def test_a_thread_that_the_code_has_started():
     lines = crash("""load('''#include <thread>
 static void work() { int* volatile p = nullptr; *p = 1; }
@@ -375,6 +410,17 @@ def test_an_op_names_its_pass_and_its_tensors():
     assert "at source:8" in lines[2]
 
 
+def test_a_call_whose_tensors_cannot_be_read_any_more_still_leaves_a_report():
+    lines = crash("""load('''#include <tarsia/op.h>
+static void forward(tarsia::Context& c) {
+  const_cast<tarsia_tensor*>(c.input(0).get())->shape = reinterpret_cast<int64_t*>(8);
+  *(volatile int*)nullptr = 1;
+}
+TARSIA_OP(breaks).input("x").output("y").forward("cpu", forward);''')
+tarsia.ops.breaks(np.zeros(3, np.float32))""").splitlines()
+    assert lines == ["tarsia: segmentation fault (SIGSEGV)", "tarsia: what the call was given cannot be read"]
+
+
 STEPS = """
 load('''#include <tarsia/op.h>
 #include <sstream>
@@ -399,12 +445,11 @@ x = np.zeros((4, 3), np.float32)
 bound = tarsia.ops.breaks.bind(x, text="a")
 del bound
 """
-ATTRIBUTES = "text = 'a', scale = 0.5"
-KNOWN = "input 'x' float32[4, 3], " + ATTRIBUTES
+KNOWN = "input 'x' float32[4, 3], text = 'a', scale = 0.5"
 
 
 @pytest.mark.parametrize("step, function, known", [
-    (0, "text", None), (1, "attributes", KNOWN), (2, "number of inputs and outputs", ATTRIBUTES),
+    (0, "text", None), (1, "attributes", KNOWN), (2, "number of inputs and outputs", KNOWN),
     (3, "inference", KNOWN), (4, "when", KNOWN), (5, "state", KNOWN), (6, "end of its state", KNOWN),
     (7, "end of its attributes", KNOWN)])
 def test_each_function_of_a_declaration_is_named_with_its_op_and_what_it_was_asked(step, function, known):

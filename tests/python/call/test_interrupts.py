@@ -9,7 +9,7 @@ from programs import ended, program
 LOOP = """
 library = load('''#include <tarsia/op.h>
 #include <unistd.h>
-static void begin() { if (write(1, "begun\\\\n", 6) != 6) throw 1; }
+static volatile bool has_begun; bool begun() { return has_begun; } static void begin() { if (write(1, "begun\\\\n", 6) != 6) throw 1; has_begun = true; }
 int spins(int n) { begin(); for (volatile int64_t i = 0;; i = i + 1) { } }
 int asks(int n) { begin(); for (;;) tarsia::check_interrupt(); }
 int asks_in_vain(int n) {
@@ -104,8 +104,7 @@ print(library.f(100000))""")
 def test_a_daemon_thread_that_asks_does_not_keep_the_process_from_its_end():
     process = program(LOOP + """
 threading.Thread(target=library.asks, args=(1,), daemon=True).start()
-import time
-time.sleep(0.2)
+while not library.begun(): pass
 print("ends", flush=True)""")
     output, errors = ended(process)
     assert (process.returncode, output, errors) == (0, "begun\nends\n", "")

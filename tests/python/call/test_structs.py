@@ -180,3 +180,83 @@ def test_pytorch_has_no_type_for_them():
 def test_a_struct_that_a_function_hides_is_not_exported():
     lib = tarsia.load_inline("struct P { int a; };\nint take(P p) { return p.a; }\nint P() { return 5; }\nint two() { return P(); }")
     assert lib.two() == 5 and any("take" in name for name in lib.skipped)
+
+
+FIELDS = r"must have the struct's fields, float32 at byte 0, int32 at byte 4, got .* with .* at byte 0"
+
+
+@pytest.mark.parametrize("dtype", [
+    [("n", "i4"), ("a", "f4")],
+    [("a", "f4"), ("n", "u4")],
+    [("a", "f4"), ("n", "f4")],
+    [("a", "f2"), ("h", "i2"), ("n", "i4")],
+    [("a", ">f4"), ("n", ">i4")],
+    [("a", "f4"), ("s", "S4")],
+    [("both", "f8")],
+    "f8",
+    "i8",
+], ids=str)
+def test_records_of_other_fields_do_not_fit(lib, dtype):
+    rows = np.zeros(2, dtype)
+    for call in (lambda: lib.by_value(rows[:1]), lambda: lib.behind(rows), lambda: lib.change(rows), lambda: lib.of_span(rows), lambda: lib.of_list([rows[:1]])):
+        with pytest.raises(tarsia.ArgumentValueError, match=FIELDS):
+            call()
+
+
+@pytest.mark.parametrize("dtype", [[("b", "f4"), ("m", "i4")], [("", "f4"), ("", "i4")], "V8", [("inner", P)], [("raw", "u1", 8)]], ids=str)
+def test_records_of_the_same_numbers_fit_whatever_their_names(lib, dtype):
+    rows = np.frombuffer(np.array([(2, 3), (4, 5)], P).tobytes(), dtype)
+    assert lib.sum(rows, 2) == 26 and lib.by_value(rows[1:]) == 20
+
+
+def test_records_of_bytes_halves_arrays_and_pointers():
+    lib = tarsia.load_inline(r"""
+    #include <complex>
+    #include <cstdint>
+    #include <cuda_fp16.h>
+    enum Kind : short { kOne, kTwo };
+    struct Name { char text[6]; bool known; unsigned char level; };
+    struct Mixed { Name name; std::complex<float> z; double m[2][3]; __half h; Kind kind; const float* where; long long count; };
+    struct Bits { int low : 4; int high : 28; };
+    struct Base { int x; };
+    int take(const Mixed* one) { return int(one->m[1][2]) + one->kind + one->name.level + (one->where == nullptr); }
+    int take_bits(const Bits* one) { return one->low; }
+    """)
+    name = np.dtype([("text", "S6"), ("known", "?"), ("level", "u1")])
+    mixed = [("name", name), ("z", "c8"), ("m", "f8", (2, 3)), ("h", "f2"), ("kind", "i2"), ("where", "u8"), ("count", "i8")]
+    one = np.zeros((), np.dtype(mixed, align=True))
+    one["m"][1, 2], one["kind"], one["name"]["level"] = 40, 1, 5
+    assert lib.take(one) == 47
+    as_bytes = np.dtype([("name", "u1", 8), *mixed[1:]], align=True)  # single bytes fit each other
+    assert lib.take(one.view(as_bytes)) == 47
+    for place, other in ((1, "f8"), (3, "i2"), (4, "u2"), (6, "f8")):
+        changed = [*mixed[:place], (mixed[place][0], other), *mixed[place + 1 :]]
+        with pytest.raises(tarsia.ArgumentValueError, match="the struct's fields, 6 of int8 at byte 0, bool at byte 6, uint8 at byte 7, 2 of float32 at byte 8"):
+            lib.take(np.zeros(1, np.dtype(changed, align=True)))
+    assert lib.take_bits(np.array([3], "f4")) == 0  # what its bits are is not compared
+
+
+def test_what_is_no_number_is_told_as_such(lib):
+    for dtype, told in (("U2", "2 of something else of 4 bytes at byte 0"), ([("a", ">f4"), ("n", "i4")], "something else of 4 bytes at byte 0, int32 at byte 4")):
+        with pytest.raises(tarsia.ArgumentValueError, match=f"{FIELDS[:-len(' with .* at byte 0')]}.* with {told}"):
+            lib.by_value(np.zeros(1, dtype))
+
+
+def test_ctypes_structures_of_other_fields_do_not_fit(lib):
+    class Other(ctypes.Structure):
+        _fields_ = [("n", ctypes.c_int), ("a", ctypes.c_float)]
+
+    with pytest.raises(tarsia.ArgumentValueError, match=FIELDS):
+        lib.behind(Other(1, 2))
+
+
+def test_an_overload_is_chosen_by_fields():
+    lib = tarsia.load_inline("struct A { float x; }; struct B { int x; }; int f(A) { return 1; } int f(B) { return 2; }")
+    assert lib.f(np.zeros(1, "f4")) == 1 and lib.f(np.zeros(1, "i4")) == 2 and lib.f(bytes(4)) == 1
+
+
+def test_functions_that_the_source_exports_itself_tell_their_fields_too():
+    lib = tarsia.load_inline("#include <tarsia/op.h>\nstruct P { float a; int n; };\nfloat f(P p) { return p.a; }\nTARSIA_EXPORT(f);")
+    assert lib.f(record(2, 3)) == 2
+    with pytest.raises(tarsia.ArgumentValueError, match=FIELDS):
+        lib.f(np.zeros(1, "f8"))

@@ -256,6 +256,19 @@ TARSIA_OP(gr_slow).input("x").output("y").forward("cpu", [](Context& c) {
   plus_one()(c);
 });
 
+// Waits until as many runs as the first number says are within it at once. If they do not come in a minute,
+// it is an error.
+TARSIA_OP(gr_meet).input("x").output("y").forward("cpu", [](Context& c) {
+  static std::atomic<int> here{0};
+  const int wanted = static_cast<int>(*c.input(0).data<const float>());
+  ++here;
+  for (int i = 0; here < wanted; ++i) {
+    if (i == 60'000) throw std::runtime_error("they do not overlap");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  plus_one()(c);
+});
+
 // Scratch memory of four times the input, which is told to the planner.
 TARSIA_OP(gr_scratch)
     .input("x")

@@ -1,5 +1,8 @@
 """Mistakes in building, binding and calling graphs are errors of Tarsia that name what is wrong."""
 
+import array
+import ctypes
+
 import numpy as np
 import pytest
 from graph_models import graph_error, in_threads, ones
@@ -21,6 +24,76 @@ def two_inputs():
     g = tarsia.Graph()
     g.output(g.gr_sub(g.input("first"), g.input("second"), name="minus"))
     return g
+
+
+class Capsules:
+    """A tensor with DLPack's methods alone."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __dlpack__(self, **options):
+        return self.held.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.held.__dlpack_device__()
+
+
+class Interface:
+    """A tensor of whose class nothing is known: the object has the interface."""
+
+    def __init__(self, held):
+        self.held, self.__array_interface__ = held, held.__array_interface__
+
+
+def tensors(held):
+    """Tensors over an array's memory, of all kinds that ops take."""
+    return {"numpy": held, "capsules": Capsules(held), "interface": Interface(held), "memoryview": memoryview(held),
+            "array": array.array("f", held.ravel()), "ctypes": (ctypes.c_float * held.size)(*held.ravel())}
+
+
+def listed(tensor):
+    return np.from_dlpack(tensor).tolist()
+
+
+def test_graphs_take_the_tensors_that_ops_take():
+    for kind, given in tensors(np.arange(1, 5, dtype=F)).items():
+        assert listed(tarsia.ops.gr_plain(given)) == [2, 3, 4, 5], kind
+        g, _ = simple()
+        assert g.bind(x=given).inputs == {"x": ((4,), "float32")}, kind
+        for run in (lambda: g(given), lambda: g(x=given), lambda: g.bind(x=given)(given)):
+            assert listed(run()) == [2, 3, 4, 5], kind
+        for add in ("constant", "parameter", "state"):
+            g = tarsia.Graph()
+            g.output(g.gr_plain(getattr(g, add)(given)))
+            assert listed(g()) == [2, 3, 4, 5], (kind, add)
+
+
+def test_sparse_inputs_of_a_graph_bind_by_themselves():
+    x = tarsia.RowSparse(np.ones((1, 3), F), np.zeros(1, int), (2, 3))
+    g, _ = simple()
+    assert "row_sparse" in str(g.bind(x=x).plan)
+    assert listed(g.bind(x=x)(x)) == listed(g(x)) == [[2, 2, 2], [1, 1, 1]]
+    for add in ("constant", "parameter"):
+        with pytest.raises(tarsia.ArgumentValueError, match=f"graph: the {add} is sparse, as inputs alone may be: pass it as an input"):
+            getattr(g, add)(x)
+    with pytest.raises(tarsia.ArgumentTypeError, match="graph: the state is written to, and sparse tensors cannot be"):
+        g.state(x)
+
+
+def test_what_is_no_tensor_of_a_graph_is_told_why():
+    g, _ = simple()
+    strided, fixed = Capsules(np.arange(8, dtype=F)[::2]), ones(3)
+    fixed.flags.writeable = False
+    for add in ("constant", "parameter", "state"):
+        with pytest.raises(tarsia.ArgumentTypeError, match=f"graph: the {add} must be a tensor of numbers, such as a NumPy array, got list"):
+            getattr(g, add)([1.0])
+        with pytest.raises(tarsia.ArgumentValueError, match=f"graph: the {add} is not contiguous: pass a contiguous copy"):
+            getattr(g, add)(strided)
+    with pytest.raises(tarsia.ArgumentValueError, match="graph: the state is written to, but is read-only; pass a copy"):
+        g.state(fixed)
+    with pytest.raises(tarsia.ArgumentTypeError, match="graph: input 'x' .*object"):
+        g(np.array([None]))
 
 
 # ---- building

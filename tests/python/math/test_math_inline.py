@@ -116,7 +116,9 @@ TEXT = '{{"format": "tarsia-graph", "version": 1, "outputs": [{{"name": "y", "va
 g = tarsia.Graph()
 first = threading.Thread(target=lambda: tarsia.op("erfc"))
 first.start()
-time.sleep(0.2)
+while tarsia.stats()["workers_started"] == 0:  # it compiles the op, for longer than the call below needs to begin
+    assert first.is_alive()
+    time.sleep(0.001)
 try:
     {other}
 except tarsia.ArgumentValueError:

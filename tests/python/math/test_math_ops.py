@@ -54,12 +54,27 @@ COMPARE = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal
 SHAPES = [((3, 4), (3, 4)), ((3, 1), (4,)), ((), (2, 3)), ((2, 1, 3), (5, 1)), ((0, 3), (3,))]
 
 
+def strided(x):
+    """The same numbers in every other element, the last one first."""
+    if x is None or not x.ndim:
+        return x
+    view = np.zeros((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::-2]
+    view[...] = x
+    return view
+
+
 def compare(name, reference, arrays, seed=9, **attributes):
-    """The op's results and gradients, for the requests write and add, beside PyTorch's."""
+    """The op's results and gradients, for the requests write and add, beside PyTorch's; of arrays with gaps, too."""
+    compare_as(lambda x: x, name, reference, arrays, seed, attributes)
+    compare_as(strided, name, reference, arrays, seed, attributes)
+
+
+def compare_as(lie, name, reference, arrays, seed, attributes):
     op = tarsia.op(name)
     tensors = [torch.tensor(one, requires_grad=one.dtype == np.float64) for one in arrays]
     expected = reference(*tensors)
     bound = op.bind(*arrays, **attributes)
+    arrays = [lie(one) for one in arrays]
     y = bound(*arrays)
     np.testing.assert_allclose(y, expected.detach().numpy(), rtol=1e-9, atol=1e-9)
     added = np.full(y.shape, 2.0, y.dtype)
@@ -70,7 +85,7 @@ def compare(name, reference, arrays, seed=9, **attributes):
     gradients = torch.autograd.grad(expected, wanted, torch.tensor(dy)) if expected.requires_grad else [torch.zeros_like(one) for one in wanted]
     for request in ("write", "add"):
         outs = [np.full(one.shape, 3.0, one.dtype) if t.requires_grad else None for one, t in zip(arrays, tensors)]
-        bound.backward(dy, *arrays, y, out=outs, req=[request if t.requires_grad else "null" for t in tensors])
+        bound.backward(lie(dy), *arrays, lie(y), out=outs, req=[request if t.requires_grad else "null" for t in tensors])
         got = [one for one in outs if one is not None]
         for one, gradient in zip(got, gradients):
             np.testing.assert_allclose(one, gradient.numpy() + (3 if request == "add" else 0), rtol=1e-8, atol=1e-8)
@@ -227,3 +242,26 @@ def test_whole_numbers_that_no_double_holds_are_clipped_and_filled():
     for value, dtype in ((-128, "int8"), (65535, "uint16"), (-(2**63), "int64"), (2**63, "uint64")):
         assert tarsia.ops.fill(np.arange(3, dtype=dtype), value=value).tolist() == [value] * 3
     assert np.signbit(tarsia.ops.fill(np.ones(2), value=-0.0)).all() and np.isnan(tarsia.ops.fill(np.ones(2), value=np.nan)).all()
+
+
+def test_an_input_with_other_strides_may_share_the_output_s_memory():
+    x, b = numbers((4, 4)), numbers((4, 4), seed=1)
+    for view in (lambda one: one.T, lambda one: one[::-1], lambda one: one[:, ::-1]):
+        out = x.copy()
+        assert tarsia.ops.add(view(out), b, out=out, req="inplace") is out
+        np.testing.assert_array_equal(out, view(x) + b)
+    memory = np.arange(10.0)
+    tarsia.ops.negative(memory[::2], out=memory[:5])
+    assert memory.tolist() == [0, -2, -4, -6, -8, 5, 6, 7, 8, 9]
+    memory = np.arange(10.0)
+    tarsia.ops.negative(memory[8::-2], out=memory[5:])
+    assert memory.tolist() == [0, 1, 2, 3, 4, -8, -6, -4, -2, 0]
+    with pytest.raises(ValueError, match="output 'y' is not contiguous"):
+        tarsia.ops.negative(x, out=x.T)
+
+
+def test_pytorch_s_views_are_taken_as_they_are():
+    x = torch.arange(12.0).reshape(3, 4)
+    assert torch.equal(tarsia.ops.add(x.T, x.T), 2 * x.T)
+    assert torch.equal(tarsia.ops.sum(x.T, axes=[0]), x.sum(1))
+    assert torch.equal(tarsia.ops.relu(torch.ones(1).expand(3)), torch.ones(3))

@@ -287,6 +287,43 @@ MOBULA_KERNEL mk_inc_kernel(const int n, MkSpan* span) {
         func.mk_total("no")
 
 
+def test_a_struct_of_a_tensor(load):
+    class CTensor(ctypes.Structure):
+        _fields_ = (("data", ctypes.POINTER(ctypes.c_double)), ("ndim", ctypes.c_int), ("shape", ctypes.c_longlong * 4))
+
+    def made_of(x):
+        tensor = mobula.glue.backend.get_var_glue(x).Tensor(x)
+        return CTensor(ctypes.cast(tensor.data_ptr, ctypes.POINTER(ctypes.c_double)), x.ndim, (ctypes.c_longlong * 4)(*x.shape))
+
+    mobula.glue.register_cstruct("CTensor", CTensor, made_of)
+    func = load("mk_ctensor", """
+struct CTensor {
+  double* data;
+  int ndim;
+  long long shape[4];
+  MOBULA_DEVICE long long size() const {
+    long long n = 1;
+    for (int i = 0; i < ndim; ++i) n *= shape[i];
+    return n;
+  }
+};
+template <typename T>
+MOBULA_KERNEL mk_rows_kernel(const int n, const CTensor* x, T* sums) {
+  const long long columns = x->size() / n;
+  parfor(n, [&](int i) {
+    sums[i] = 0;
+    for (long long j = 0; j < columns; ++j) sums[i] += static_cast<T>(x->data[i * columns + j]);
+  });
+}
+""")
+    x, sums = np.random.rand(3, 4, 5), np.zeros(3, np.float32)
+    func.mk_rows(3, x, sums)
+    assert np.allclose(sums, x.sum((1, 2)))
+    torch = pytest.importorskip("torch")
+    func.mk_rows(3, torch.from_numpy(x), sums)
+    assert np.allclose(sums, x.sum((1, 2)))
+
+
 def test_an_instance_is_compiled_once_and_ahead_of_time(load):
     func = load("mk_build", ADD)
     func.mk_add.build("cpu", ["float"])

@@ -113,6 +113,39 @@ def test_requests(product, line, wanted):
         op.backward(dy, req=["add"])
 
 
+def test_an_operator_compares_its_requests_with_their_names(load):
+    load("MoTwice", script="""
+import tarsia.mobula as mobula
+
+@mobula.op.register
+class MoTwice:
+    seen = []
+
+    def forward(self, x):
+        if self.req[0] == mobula.const.req.null:
+            return
+        if self.req[0] in (mobula.const.req.write, mobula.const.req.inplace):
+            self.y[...] = 2 * x
+        else:
+            assert self.req[0] == mobula.const.req.add
+            self.y[...] += 2 * x
+
+    def backward(self, dy):
+        self.seen.append(self.req[0])
+        self.assign(self.dx, self.req[0], 2 * dy)
+
+    def infer_shape(self, in_shape):
+        return in_shape, in_shape
+""")
+    x = np.arange(3.0)
+    op = mobula.op.MoTwice[np.ndarray]()
+    assert op(x).tolist() == [0, 2, 4]
+    held = np.full(3, 10.0)
+    for wanted, expected in ((mobula.const.req.add, 12), (mobula.const.req.write, 2), (mobula.const.req.null, 2)):
+        op.backward(np.ones(3), in_grad=[held], req=[wanted])
+        assert (held == expected).all(), wanted
+
+
 @pytest.mark.parametrize("wanted, expected", [(req.add, 3.0), (req.null, 0.0)])
 def test_gradients_that_nobody_gave_begin_at_zero(line, wanted, expected):
     op = line[np.ndarray](3.0)

@@ -70,6 +70,7 @@ template <typename T>
 MOBULA_KERNEL ms_pair_kernel(const int n, const T* x, T* y) { parfor(n, [&](int i) { y[i] = x[i]; }); }
 template <typename T>
 MOBULA_FUNC int ms_nobody(const int n) { return sizeof(T) * n; }
+MOBULA_KERNEL ms_plain_kernel(const int n, const float* x, float* y) { parfor(n, [&](int i) { y[i] = x[i]; }); }
 template <typename T = double>
 MOBULA_FUNC int ms_default(const int n) { return sizeof(T) * n; }
 """
@@ -86,9 +87,12 @@ MOBULA_FUNC int ms_default(const int n) { return sizeof(T) * n; }
     (lambda f, x, y: f.ms_pair(4, x, y, y), "ms_pair takes 3 arguments, got 4"),
     (lambda f, x, y: f.ms_pair(4, x, y, n=4), "ms_pair takes 3 arguments, got 4|'n' is given twice"),
     (lambda f, x, y: f.ms_pair(4, x, z=y), "ms_pair has no parameter 'z'"),
-    (lambda f, x, y: f.ms_pair(4.5, x, y), "argument 'n'"),
-    (lambda f, x, y: f.ms_pair(2**31, x, y), "argument 'n'"),
-    (lambda f, x, y: f.ms_number(4, np.float32(2), np.zeros(4)), "argument 'y'.*must be a float32 tensor"),
+    (lambda f, x, y: f.ms_pair(4.5, x, y), "^ms_pair: argument 'n'"),
+    (lambda f, x, y: f.ms_pair(2**31, x, y), "^ms_pair: argument 'n'"),
+    (lambda f, x, y: f.ms_number(4, np.float32(2), np.zeros(4)), "^ms_number: argument 'y'.*must be a float32 tensor"),
+    (lambda f, x, y: f.ms_plain(4, x.astype(np.float64), y), r"^ms_plain: argument 'x' \(2 of 3\) must be a float32 tensor, got numpy.ndarray of "
+     r"float64.*\n  in ms_plain\(const int n, const float\* x, float\* y\) at .*ms_errors.cpp:10$"),
+    (lambda f, x, y: f.ms_plain(4, x, y.astype(np.int32)), "^ms_plain: argument 'y'"),
 ])
 def test_wrong_calls(load, call, message):
     x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)

@@ -136,8 +136,9 @@ def test_other_versions_are_refused(build_library):
         tarsia.load(build_library(TEXT, "-std=c++11", "-DVERSION=9"))
 
 
-def test_a_library_of_mxnet_1_6_is_initialized(build_library):
-    text = 'extern "C" int initialize(int version) { return version >= 10400; }'
+@pytest.mark.parametrize("linkage", ['extern "C" ', ""])
+def test_a_library_of_mxnet_1_6_is_initialized(build_library, linkage):
+    text = linkage + "int initialize(int version) { return version >= 10400; }"
     path = build_library(text, "-std=c++11")
     lib = tarsia.load(path)
     assert list(lib.ops) == []

@@ -353,3 +353,89 @@ def test_a_library_is_warned_when_it_replaces_an_op_of_another_signature():
         tarsia.define_op(lambda a, y: None, name="swapped")
     for library in (first, same, other):
         library.unload()
+
+
+TYPES = """#include <tarsia/op.h>
+struct Params { int k = 1; };
+struct Other { double a = 0, b = 0; };
+struct State { int n = 3; };
+static State* state(const tarsia::BindInfo&) { return new State; }
+TARSIA_OP(types).input("x").output("y").attribute("k", &Params::k).state(state)%s
+    .forward("cpu", [](tarsia::Context& c) { c.output(0).data<float>()[0] = c.params<Params>().k + c.state<State>().n; %s });
+"""
+
+
+@pytest.mark.parametrize("declared, run, error, said", [
+    ("", "c.state<Other>().b = 7;", TypeError, "op 'types' (source:6) has a state of type State, which is asked for as Other"),
+    ("", "c.params<Other>();", TypeError, "op 'types' (source:6) has params of type Params, which is asked for as Other"),
+    ("", "c.info().params<Other>();", TypeError, "op 'types' (source:6) has params of type Params, which is asked for as Other"),
+    ("", "c.info().output(0).set_shape({3});", ValueError, "only the op's inference, .infer(…), may set shapes, dtypes and storage types"),
+    ("", "c.info().input(0).set_dtype(tarsia::float64);", ValueError, "only the op's inference"),
+    ("", "c.info().input(0) = c.info().output(0);", ValueError, "only the op's inference"),
+    (".when([](const tarsia::BindInfo& i) { i.input(0).set_shape({3}); return true; })", "", ValueError, "only the op's inference"),
+])
+def test_objects_of_another_type_and_metas_outside_of_inference_are_errors(declared, run, error, said):
+    after = f".forward(\"cpu\", [](tarsia::Context&) {{}}){declared}" if declared else ""
+    tarsia.load_inline(TYPES % (after, run))
+    with pytest.raises(error, match=re.escape(said)):
+        tarsia.ops.types(X)
+
+
+METAS = """#include <tarsia/op.h>
+static tarsia_meta of(long extent) {
+  tarsia_meta m{};
+  m.ndim = 2, m.shape[0] = 3, m.shape[1] = extent;
+  return m;
+}
+long unified(long a, long b, bool read_only) {
+  tarsia_meta x = of(a), y = of(b);
+  tarsia::unify_shape(tarsia::Meta(&x, read_only), tarsia::Meta(&y));
+  return x.shape[1] == y.shape[1] ? x.shape[1] : -2;
+}
+long sized(int dim, long extent, int ndim, bool read_only) {
+  tarsia_meta x = of(1);
+  x.ndim = ndim;
+  tarsia::Meta(&x, read_only).set_size(dim, extent);
+  return x.shape[0] * 100 + x.shape[1];
+}
+"""
+
+
+def test_an_extent_of_a_meta_outside_of_inference_is_not_written():
+    lib = tarsia.load_inline(METAS)
+    assert [lib.unified(a, b, False) for a, b in [(-1, 5), (5, -1), (5, 5), (-1, -1)]] == [5, 5, 5, -1]
+    assert lib.unified(5, -1, True) == 5  # the other one may be written to
+    assert lib.unified(-1, -1, True) == -1
+    with pytest.raises(ValueError, match="only the op's inference"):
+        lib.unified(-1, 5, True)
+    with pytest.raises(ValueError, match="shapes .3, 4. and .3, 5. have to be the same"):
+        lib.unified(4, 5, False)
+    assert [lib.sized(dim, 7, 2, False) for dim in (0, 1, -1, -2)] == [701, 307, 307, 701]
+    with pytest.raises(ValueError, match="only the op's inference"):
+        lib.sized(0, 7, 2, True)
+    for dim, ndim in [(2, 2), (-3, 2), (0, -1)]:
+        with pytest.raises(IndexError):
+            lib.sized(dim, 7, ndim, False)
+
+
+def test_an_op_reads_no_header_for_names_of_types():
+    lib = tarsia.load_inline(f"""#include <tarsia/op.h>
+#if defined(_CXXABI_H) || defined(_GLIBCXX_CSTDLIB)
+#error "each op pays for these"
+#endif
+#include <cxxabi.h>
+TARSIA_OP(reads_little){FORWARD};""")
+    lib.unload()
+
+
+def test_objects_of_the_declared_types_are_given():
+    tarsia.load_inline(TYPES % ("", "c.info().params<Params>(); const State& s = c.state<const State>(); (void)s;"))
+    assert tarsia.ops.types(X, k=5)[0, 0] == 8
+
+
+def test_attributes_of_two_structs_are_refused_at_load():
+    with pytest.raises(tarsia.LoadError, match="op 'two_structs'.*has attribute 'b' in Other, and its struct of parameters is Params: one struct holds all"):
+        tarsia.load_inline(f"""#include <tarsia/op.h>
+struct Params {{ int a = 1; }};
+struct Other {{ int x[9]; int b = 2; }};
+TARSIA_OP(two_structs).attribute("a", &Params::a).attribute("b", &Other::b){FORWARD};""")

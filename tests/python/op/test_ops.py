@@ -253,3 +253,24 @@ def test_defaults_are_shown_as_python_writes_them():
     assert tarsia.op("t_defaults").__doc__ == (
         "t_defaults(x, *, list=[1, 2], slope=1.5, limit=None, word=\"it's\", pair=(3, 4), kind='gelu') -> (y)")
     lib.unload()
+
+
+def test_calls_with_outputs_given_use_the_last_binding():
+    inferred = []
+
+    @tarsia.define_op(infer_shape=lambda x: inferred.append(x) or x)
+    def ops_counts_bindings(x, y, *, factor: float = 1.0):
+        y[...] = x * factor
+
+    x, y = np.arange(3, dtype=np.float32), np.empty(3, np.float32)
+    for _ in range(3):
+        assert ops_counts_bindings(x, out=y) is y and np.array_equal(y, x)
+    assert len(inferred) == 1
+    ops_counts_bindings(x, out=y, req="add")
+    assert np.array_equal(ops_counts_bindings(x), x) and np.array_equal(y, 2 * x) and len(inferred) == 1
+    for _ in range(2):
+        ops_counts_bindings(x, factor=2.0, out=y)
+        assert np.array_equal(y, 2 * x)
+    assert len(inferred) == 2
+    ops_counts_bindings(x[:2], factor=2.0, out=y[:2])
+    assert len(inferred) == 3

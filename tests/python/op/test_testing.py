@@ -124,6 +124,40 @@ def test_the_command_reports_and_exits_for_ci(command):
         assert done.returncode == 2 and said in done.stderr
 
 
+# A loss whose labels get no gradient, as SoftmaxOutput's do: nobody asks for it.
+LOSS = """
+#include <tarsia/op.h>
+TARSIA_OP(labelled).input("x").input("label").output("y")
+    .forward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.input(0).numel(); ++i)
+        c.output(0).data<float>()[i] = c.input(0).data<const float>()[i] * c.input(1).data<const float>()[i];
+    })
+    .backward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.in_grad(0).numel(); ++i)
+        c.in_grad(0).data<float>()[i] = c.out_grad(0).data<float>()[i] * c.forward_input(1).data<float>()[i];
+    });
+"""
+
+
+def test_gradients_that_nobody_asks_for_are_not_checked(command, tmp_path):
+    lib = tarsia.load_inline(LOSS)
+    shapes = {"shapes": [(3, 4), (3, 4)], "dtypes": "float32"}
+    report = tarsia.testing.check("labelled", **shapes)
+    assert not report and any("the gradient of input 'label'" in check.message for check in report.failed)
+    for constants in (["label"], "label", ["1"]):
+        tarsia.testing.assert_op("labelled", constants=constants, **shapes)
+    report = tarsia.testing.check("labelled", constants=["labels"], **shapes)
+    assert not report and "constants names 'labels', and the op has input 'x', input 'label'" in str(report)
+    with pytest.raises(tarsia.ArgumentTypeError, match="constants must be a list such as"):
+        tarsia.testing.check("labelled", constants=1, **shapes)
+    lib.unload()
+    (tmp_path / "loss.cc").write_text(LOSS)
+    words = ("--shapes", "3,4;3,4", "--dtypes", "float32", tmp_path / "loss.cc")
+    assert command(*words).returncode == 1
+    done = command("--constant", "label", *words)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_command_takes_libraries_and_tells_of_crashes(command, build_library):
     done = command(build_library(SOURCE.read_text(), "-DCRASHES"), "crashes")
     assert done.returncode == 1 and "op 'crashes' crashed: segmentation fault" in done.stderr

@@ -105,6 +105,56 @@ def test_warnings_follow_w(command, tmp_path):
     assert done.returncode == 1 and "-Wshadowed" in done.stderr and "-Wshadow" in done.stderr
 
 
+WARNS = OP + """
+int oops(int x) { if (x) return 1; }
+int main() { return 0; }
+"""
+
+
+@pytest.mark.parametrize("words", [
+    ["run", "FILE"], ["compile", "FILE", "-o", "out"], ["pack", "FILE", "-o", "out"], ["check", "FILE"], ["show", "FILE"],
+    ["bench", "FILE", "oops", "1"]], ids=lambda words: words[0])
+def test_warnings_count_also_if_the_source_came_from_the_cache(command, tmp_path, words):
+    (tmp_path / "warns.cc").write_text(WARNS)
+    call = [words[0], *(word.replace("FILE", "warns.cc") for word in words[1:])]
+    seen = []
+    for _ in range(2):  # compiled at most once
+        done = command(*call)
+        assert done.returncode == 0 and "warns.cc:10:36: warning: " in done.stderr and "[-Wreturn-type]" in done.stderr, done.stderr
+        seen.append(done.stderr)
+    assert seen[0] == seen[1] and seen[0].count("[-Wreturn-type]") == 1
+    (tmp_path / "out").unlink(missing_ok=True)
+    for flag in ("-Werror", "-Werror=return-type"):
+        done = command(call[0], flag, *call[1:])
+        assert (done.returncode, done.stdout) == (1, "") and "[-Wreturn-type]" in done.stderr, (flag, done.stdout, done.stderr)
+        assert "-Werror makes errors of warnings" in done.stderr and not (tmp_path / "out").exists()
+    done = command(call[0], "-Werror=parentheses", *call[1:])
+    assert done.returncode == 0 and "[-Wreturn-type]" in done.stderr, done.stderr
+    for flag in ("-w", "-Wno-return-type"):
+        done = command(call[0], flag, "-Werror", *call[1:])
+        assert done.returncode == 0 and "return-type" not in done.stderr, (flag, done.stderr)
+
+
+def test_pack_tells_the_warnings_of_all_architectures_once(command, tmp_path):
+    (tmp_path / "warns.cc").write_text(WARNS)
+    done = command("pack", "warns.cc", "-o", "out", "--arch", "sm_80,sm_90")
+    assert done.returncode == 0 and done.stderr.count("[-Wreturn-type]") == 1, done.stderr
+
+
+def test_pack_tells_a_warning_of_one_architecture_and_no_other_again(command, tmp_path):
+    (tmp_path / "warns.cu").write_text(WARNS + """
+__global__ void kernel(float* x) {
+#if __CUDA_ARCH__ == 900
+#warning only here
+#endif
+  *x = 1;
+}
+""")
+    done = command("pack", "warns.cu", "-o", "out", "--arch", "sm_80,sm_90,sm_100,sm_120")
+    assert done.returncode == 0 and done.stderr.count("[-Wreturn-type]") == 1 and done.stderr.count("directive: only here") == 1, done.stderr
+    assert command("pack", "warns.cu", "-o", "out", "--arch", "sm_80,sm_90", "-Werror").returncode == 1
+
+
 def test_show_has_the_machine_code_of_functions(command):
     if not shutil.which("objdump"):
         pytest.skip("there is no objdump")

@@ -3,12 +3,14 @@
 import ast
 import builtins
 import importlib
+import importlib.util
 import pickle
 import pkgutil
 import re
 import subprocess
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ import places
 import pytest
 
 import tarsia
+import tarsia.mobula.func
 from pages import DOCS
 
 HEADER = places.REPO / "include/tarsia/detail/error_rows.h"
@@ -57,15 +60,42 @@ def test_all_classes_are_documented():
         assert missing == [] or missing == ["Error"], language
 
 
+# What the package does not bring along, and which of its modules import it.
+NEEDS = {
+    "torch": r"tarsia\.(_torch\.(expression|gradient|old_function|ops|pair|register)|mobula\.glue\.torch_glue|torch)",
+    "jax": r"tarsia\.(_jax\.call|jax)",
+    "cupy": r"tarsia\.mobula\.glue\.cupy_glue",
+    "IPython": r"tarsia\.(_ipython|_jupyter\.(__main__|kernel))",
+    "ipykernel": r"tarsia\._jupyter\.(__main__|kernel)",
+    "prompt_toolkit": r"tarsia\._session\.(lexer|toolkit)",
+    "pygments": r"tarsia\.(_ipython|_jupyter\.(__main__|kernel)|_session\.lexer)",
+}
+# The package's modules; its shared libraries beside them look like some.
+MODULES = [one.name for one in pkgutil.walk_packages(tarsia.__path__, "tarsia.") if not one.name.startswith("tarsia.lib")]
+
+
+def is_lacking(module):
+    """Whether this machine has not what a module of the package imports."""
+    return any(re.fullmatch(modules, module) and importlib.util.find_spec(needed) is None for needed, modules in NEEDS.items())
+
+
+def modules():
+    """The package's modules, but those that import what is not there."""
+    return [importlib.import_module(name) for name in MODULES if not is_lacking(name)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_module_of_the_package_can_be_imported(name):
+    for needed in [needed for needed, modules in NEEDS.items() if re.fullmatch(modules, name)]:
+        pytest.importorskip(needed)
+    importlib.import_module(name)
+
+
 def exceptions():
     """All classes of exceptions that the package's modules define or hold."""
     found = set()
-    for module in pkgutil.walk_packages(tarsia.__path__, "tarsia."):
-        try:
-            names = vars(importlib.import_module(module.name))
-        except (ImportError, AttributeError):  # it needs PyTorch, JAX or IPython, and that is not there
-            continue
-        found |= {one for one in names.values() if isinstance(one, type) and issubclass(one, BaseException)
+    for module in modules():
+        found |= {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, BaseException)
                   and one.__module__.split(".")[0] == "tarsia"}
     waiting = [tarsia.Error]
     while waiting:
@@ -159,9 +189,9 @@ TARSIA_OP(draw_of_seed).input("x").output("y").forward("cpu", draw);
 
 # Python's own protocols ask for these; what an op's Python functions raise becomes an error of the op,
 # and the end of a session's process one of the cell.
-PROTOCOL = {"AttributeError": {"__init__.py", "_graph/graph.py", "_library.py", "_ops.py", "_torch/extension.py", "mobula/func.py", "mobula/internal/edict.py", "mobula/op/__init__.py"},
+PROTOCOL = {"AttributeError": {"__init__.py", "_expressions/expression.py", "_graph/graph.py", "_library.py", "_ops.py", "_torch/extension.py", "mobula/func.py", "mobula/internal/edict.py", "mobula/op/__init__.py"},
             "ImportError": {"jax.py", "_python_module.py", "_sparse.py"},
-            "RuntimeError": {"_torch/register.py"}, "TypeError": {"_define/added.py", "_define/define.py", "_define/attributes.py"}, "ValueError": {"_define/define.py"},
+            "ModuleNotFoundError": {"torch.py"}, "RuntimeError": {"_torch/register.py"}, "TypeError": {"_define/added.py", "_define/define.py", "_define/attributes.py"}, "ValueError": {"_define/define.py"},
             "NotImplementedError": {"_expressions/expression.py"}, "EOFError": {"_session/isolated.py"}}
 
 
@@ -265,3 +295,119 @@ def test_fast_is_a_level_of_optimisation():
     source = "int f(int n) { return n + 1; }"
     tarsia.load_inline(source, dev=True)
     assert tarsia.load_inline(source, opt="fast").origin == "memory"
+
+
+def public_modules():
+    """The package and its submodules that say what is public."""
+    return [tarsia, *(one for one in modules() if hasattr(one, "__all__") and not any(part.startswith("_") for part in one.__name__.split(".")))]
+
+
+def public_callables():
+    for module in public_modules():
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value) and not (isinstance(value, type) and issubclass(value, Exception)):  # which Python makes
+                yield f"{module.__name__}.{name}", value
+
+
+WRONG = [((), {"no_such_argument": 1}), ((1,) * 30, {}), ((1,) * 30, {"no_such_argument": 1}), ((), {}), ((b"\0",), {}), ((object(),), {}),
+         ((3,), {}), ((3, 3), {}), ((None, None, None), {})]
+# They change the process, or end when somebody types.
+NOT_CALLED_RIGHT = {"tarsia.compat.install"}
+
+
+# Classes that programs call.
+CALLED = {"tarsia.Diagnostic", "tarsia.Graph", "tarsia.Range", "tarsia.RowSparse", "tarsia.Session", "tarsia.torch.Registered"}
+
+
+def test_a_class_that_programs_do_not_call_says_what_gives_its_objects():
+    classes = {name: one for name, one in public_callables() if isinstance(one, type) and not name.startswith("tarsia.mobula.")}
+    assert CALLED - {"tarsia.torch.Registered"} <= classes.keys()
+    classes = {name: one for name, one in classes.items() if name not in CALLED} | {"MobulaFunc": tarsia.mobula.func.MobulaFunc}
+    assert {"tarsia.Cell", "tarsia.Expression", "tarsia.KernelTemplate", "tarsia.Plan", "tarsia.testing.Report"} <= classes.keys()
+    for name, one in classes.items():
+        for args, keywords in (((), {}), (({},), {}), ((None,), {}), ((tarsia.Graph(), 3), {}), ((1,) * 4, {"no_such_argument": 1})):
+            with pytest.raises(tarsia.ArgumentTypeError, match=rf"^{one.__name__}\(\) is not for programs; \w.* (get|give|gives|is|makes) "):
+                one(*args, **keywords)
+                pytest.fail(f"{name} takes {args}")
+
+
+def test_every_wrong_call_of_a_public_name_is_an_error_of_tarsias(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = dict(public_callables())
+    assert {"tarsia.load", "tarsia.Graph", "tarsia.Function", "tarsia.testing.check", "tarsia.tvm_ffi.options"} <= set(names)
+    wrong = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, value in names.items():
+            others = name in NOT_CALLED_RIGHT or name.startswith("tarsia.mobula.")  # values are checked as MobulaOP's package does
+            for args, keywords in WRONG[:3] if others else WRONG:
+                try:
+                    value(*args, **keywords)
+                except tarsia.Error as error:
+                    if type(error).__module__ != "tarsia" or not str(error):
+                        wrong.append((name, args, keywords, repr(error)))
+                except Exception as error:
+                    wrong.append((name, args[:3], keywords, repr(error)))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def public_objects():
+    """An object of each public class that programs get, and of those that such objects give."""
+    library = tarsia.load_inline("""
+#include <tarsia/op.h>
+template <class T> __global__ void filled(T* p) { *p = 1; }
+__global__ void plain(float* p) { *p = 1; }
+double twice(double x) { return 2 * x; }
+""")
+    graph = tarsia.Graph()
+    x = graph.input("x")
+    graph.output(tarsia.ops.relu(x))
+    scale = tarsia.elementwise("T x", "T y", "y = 2 * x", "scale")
+    objects = [library, library.twice, library.plain, library.filled, library.plain[1, 1], graph, x, graph.bind(x=ARRAY),
+               graph.bind(x=ARRAY).plan, tarsia.ops, tarsia.op("relu"), tarsia.op("relu").bind(ARRAY), scale, tarsia.Range(0, 1),
+               tarsia.RowSparse(np.zeros((1, 2)), np.zeros(1, int), (3, 2)), tarsia.testing.check("relu"), tarsia.testing.check("relu").checks[0]]
+    session = tarsia.Session()
+    return [*objects, session, session.run("1 + 1")]
+
+
+def test_what_a_public_object_lacks_is_told_with_its_public_name():
+    wrong = []
+    for one in public_objects():
+        with pytest.raises(AttributeError) as caught:
+            one.no_such_attribute
+        assert not hasattr(type(one), "no_such_attribute")
+        module = type(one).__module__
+        module = module if isinstance(module, str) else "tarsia"  # of a type whose objects have a __module__ of their own
+        if isinstance(caught.value, tarsia.Error):  # such as MissingFunction
+            continue
+        if not re.search(rf"'({module}\.)?{type(one).__qualname__}'", str(caught.value)) and "'tarsia.Expression'" not in str(caught.value):
+            wrong.append(str(caught.value))
+        if module.split(".")[0] == "tarsia" and any(part.startswith("_") for part in module.split(".")):
+            wrong.append(repr(type(one)))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_class_whose_name_is_public_is_found_by_it():
+    """As pickle and a reader of a traceback look for it."""
+    public_objects()  # imports the modules of what they show
+    from tarsia._graph import bound, plan  # noqa: F401
+
+    classes = {value for name, module in list(sys.modules.items()) if name.startswith("tarsia.") for value in vars(module).values()
+               if isinstance(value, type) and value.__module__ == "tarsia"}
+    assert len(classes) > 20
+    assert [one for one in classes if getattr(tarsia, one.__qualname__.split(".")[0], None) is None] == []
+
+
+def test_bytes_are_no_input_of_a_graph():
+    graph = tarsia.Graph()
+    with pytest.raises(tarsia.ArgumentTypeError, match="graph: it takes no inputs, and got 1"):
+        graph(b"\0")
+    graph.output(tarsia.ops.relu(graph.input("x")))
+    for wrong in (b"\0", bytearray(4), object(), "x", None, 5):
+        for call in (lambda: graph(wrong), lambda: graph(x=wrong), lambda: graph.bind(x=wrong)):
+            with pytest.raises(tarsia.ArgumentTypeError, match="input 'x' is an array or "):
+                call()
+    for wrong in (b"\0", object(), "x", None):
+        with pytest.raises(tarsia.ArgumentError):
+            graph.bind(x=ARRAY)(wrong)

@@ -1,5 +1,9 @@
 """What importing the package costs, and what it leaves alone."""
 
+import ast
+import importlib.util
+import inspect
+import pathlib
 import subprocess
 import sys
 
@@ -21,6 +25,44 @@ def test_importing_brings_no_heavy_module():
 
 def test_the_version_is_the_library_s():
     assert tarsia.__version__.count(".") == 2
+
+
+def names_of_the_stub():
+    """(what the stub's __all__ has, what it defines or imports)."""
+    listed, defined = [], set()
+    for node in ast.parse((pathlib.Path(tarsia.__file__).parent / "__init__.pyi").read_text()).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+            listed = ast.literal_eval(node.value)
+        elif isinstance(node, ast.AnnAssign):
+            defined.add(node.target.id)
+        elif isinstance(node, ast.ImportFrom):
+            defined.update(alias.asname for alias in node.names)
+        elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            defined.add(node.name)
+    return listed, defined
+
+
+def test_each_name_that_is_imported_when_asked_for_is_public():
+    """In __all__, which the stub repeats, and in the stub; submodules are in the stub alone, since `import *` is not to import them."""
+    tree = ast.parse(inspect.getsource(tarsia.__getattr__))
+    compared = [one for node in ast.walk(tree) if isinstance(node, ast.Compare) for one in node.comparators]
+    lazy = {one.value for node in compared for one in ast.walk(node) if isinstance(one, ast.Constant)} | set(tarsia._ERRORS)
+    submodules = {name for name in lazy if importlib.util.find_spec(f"tarsia.{name}")}
+    assert {"torch", "testing"} <= submodules and {"Cell", "reduction", "ops", "Error"} <= lazy - submodules
+    listed, defined = names_of_the_stub()
+    assert sorted(lazy - submodules - set(tarsia.__all__)) == []
+    assert sorted(listed) == sorted(set(listed)) == sorted(tarsia.__all__)
+    assert sorted((lazy | set(tarsia.__all__)) - defined) == []
+    assert [name for name in tarsia.__all__ if not hasattr(tarsia, name)] == []
+
+
+def test_what_a_submodule_needs_is_told():
+    for name, needed in (("torch", "PyTorch: pip install torch"), ("jax", "JAX: pip install jax")):
+        said = run(f"""import sys, tarsia
+sys.modules[{name!r}] = None  # not there
+try: tarsia.{name}
+except ImportError as error: print(error)""")
+        assert f"tarsia.{name} needs {needed}" in said
 
 
 def test_everything_promised_is_there():

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -21,11 +22,13 @@ for status in pathlib.Path("/proc").glob("[0-9]*/status"):
 
 
 class Service:
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, keeps_log=False):
+        """keeps_log: what it logs, from warnings on, can be read from process.stderr."""
         self.socket = str(folder / "tarsia.sock")
         self.folder = folder
-        self.process = subprocess.Popen([sys.executable, "-m", "tarsia", "serve", "--socket", self.socket, *options],
-                                        env={**os.environ, "TARSIA_CACHE_DIR": str(folder / "service")})
+        self.process = subprocess.Popen([sys.executable, "-m", "tarsia", "serve", "--socket", self.socket, *options], text=True,
+                                        stderr=subprocess.PIPE if keeps_log else None,
+                                        env={**os.environ, "TARSIA_CACHE_DIR": str(folder / "service"), **({"TARSIA_LOG": "warn"} if keeps_log else {})})
         while not os.path.exists(self.socket) or not self.metrics():
             assert self.process.poll() is None
 
@@ -42,6 +45,25 @@ class Service:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
+
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may write to, for sockets of several users."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o777)
+        yield pathlib.Path(folder)
+
+
+def as_nobody(code, *words, **options):
+    """A program of another user's, in the standard library alone: it may not be allowed to read this checkout."""
+    return subprocess.Popen(["/usr/bin/python3", "-I", "-c", code, *map(str, words)], user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", text=True,
+                            stdout=subprocess.PIPE, **options)
 
 
 @pytest.fixture
@@ -74,6 +96,49 @@ def test_it_is_this_users_alone_and_leaves_nothing(service):
     assert stat.S_IMODE(os.stat(service.socket).st_mode) == 0o600
     assert service.stop() == 0
     assert not os.path.exists(service.socket)
+
+
+def test_a_process_of_another_user_is_sent_away(open_folder):
+    home = open_folder / "service"
+    home.mkdir()
+    os.chmod(home, 0o755)
+    service = Service(home, keeps_log=True)
+    try:
+        os.chmod(service.socket, 0o666)  # as if the modes did not keep others away
+        stranger = as_nobody("""
+import socket, sys
+with socket.socket(socket.AF_UNIX) as one:
+    one.settimeout(60)
+    one.connect(sys.argv[1])
+    try: print(one.recv(4096))
+    except ConnectionResetError: print(b"")""", service.socket)
+        assert stranger.communicate(timeout=120)[0] == "b''\n"
+        assert service.start_client("own", 5).communicate(timeout=120)[0].split() == ["5"]
+        figures = service.metrics()
+        assert figures["tarsia_service_leases_total"] == "1"
+    finally:
+        service.stop()
+    assert f"a process of user {NOBODY} was sent away" in service.process.stderr.read()
+
+
+def test_a_socket_of_another_user_is_not_used(open_folder):
+    path = open_folder / "tarsia.sock"
+    stranger = as_nobody("""
+import os, socket, sys
+with socket.socket(socket.AF_UNIX) as one:
+    one.bind(sys.argv[1])
+    os.chmod(sys.argv[1], 0o666)
+    one.listen(8)
+    print("listens", flush=True)
+    peer, _ = one.accept()
+    print(peer.recv(1 << 20))""", path)
+    assert stranger.stdout.readline() == "listens\n"
+    client = subprocess.run([sys.executable, "-c", COMPILE.format(source="int f() { return 6; } // a secret")], text=True, capture_output=True,
+                            env={**os.environ, "TARSIA_CACHE_DIR": str(open_folder / "own"), "TARSIA_SERVICE": str(path), "TARSIA_LOG": "info"}, timeout=120)
+    out = client.stdout.split("\n")
+    assert out[0] == "6" and out[1].startswith("started tarsia-compil"), client.stderr
+    assert "it is another user's" in client.stderr
+    assert stranger.communicate(timeout=60)[0] == "b''\n"
 
 
 def test_clients_go_on_when_it_is_gone(service):

@@ -49,12 +49,16 @@ __attribute__((constructor)) static void begin(void) {
   if (clock) s_clock = atoll(clock);
 }
 
+static int from_libtarsia(const void* caller) {
+  Dl_info of;
+  return dladdr(caller, &of) && of.dli_fname && strstr(of.dli_fname, "libtarsia.so");
+}
+
 /* Whether the call, which libtarsia makes, is the one. `changes`: it changes what others see; `waits`:
  * signals end it. */
 static int is_hit(const void* caller, int changes, int waits) {
   if (s_left < 0) return 0;
-  Dl_info of;
-  if (!dladdr(caller, &of) || !of.dli_fname || !strstr(of.dli_fname, "libtarsia.so")) return 0;
+  if (!from_libtarsia(caller)) return 0;
   if (s_kind == k_eintr && !waits) return 0;
   if ((s_kind == k_die || s_kind == k_enospc) && !changes) return 0;
   if (atomic_fetch_sub(&s_left, 1) != 0) return 0;
@@ -98,7 +102,14 @@ PLAIN(int, flock, (int fd, int how), (fd, how), -1, 0, 1)
 PLAIN(int, rename, (const char* from, const char* to), (from, to), -1, 1, 0)
 PLAIN(int, renameat2, (int a, const char* from, int b, const char* to, unsigned flags),
       (a, from, b, to, flags), -1, 1, 0)
+PLAIN(int, statfs, (const char* path, struct statfs* to), (path, to), -1, 0, 0)
 PLAIN(int, fstatfs, (int fd, struct statfs* to), (fd, to), -1, 0, 0)
+PLAIN(int, futimens, (int fd, const struct timespec times[2]), (fd, times), -1, 1, 0)
+PLAIN(int, rmdir, (const char* path), (path), -1, 1, 0)
+PLAIN(ssize_t, readlink, (const char* path, char* to, size_t size), (path, to, size), -1, 0, 0)
+PLAIN(struct dirent*, readdir, (DIR * folder), (folder), NULL, 0, 0)
+PLAIN(int, socket, (int domain, int type, int protocol), (domain, type, protocol), -1, 0, 0)
+PLAIN(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t size), (fd, to, size), -1, 0, 1)
 PLAIN(int, access, (const char* path, int how), (path, how), -1, 0, 0)
 PLAIN(int, unlink, (const char* path), (path), -1, 1, 0)
 PLAIN(int, mkdir, (const char* path, mode_t mode), (path, mode), -1, 1, 0)
@@ -124,6 +135,21 @@ PLAIN(ssize_t, recvmsg, (int fd, struct msghdr* message, int flags), (fd, messag
 COUNTED(read, (int fd, void* to, size_t size), (fd, to, size), (fd, to, size / 2), 0)
 COUNTED(pread, (int fd, void* to, size_t size, off_t at), (fd, to, size, at), (fd, to, size / 2, at), 0)
 COUNTED(write, (int fd, const void* from, size_t size), (fd, from, size), (fd, from, size / 2), 1)
+COUNTED(pwrite, (int fd, const void* from, size_t size, off_t at), (fd, from, size, at),
+        (fd, from, size / 2, at), 1)
+COUNTED(send, (int fd, const void* from, size_t size, int flags), (fd, from, size, flags),
+        (fd, from, size / 2, flags), 0)
+COUNTED(recv, (int fd, void* to, size_t size, int flags), (fd, to, size, flags), (fd, to, size / 2, flags), 0)
+
+/* Commands that take a number, a pointer or nothing look alike to a caller. */
+int fcntl(int fd, int command, ...) {
+  REAL(fcntl);
+  va_list rest;
+  va_start(rest, command);
+  void* argument = va_arg(rest, void*);
+  va_end(rest);
+  return FAILS(0, command == F_SETLKW) ? -1 : real(fd, command, argument);
+}
 
 int clock_gettime(clockid_t clock, struct timespec* now) {
   REAL(clock_gettime);

@@ -89,6 +89,29 @@ static MXReturnValue parse_needs(const Map& attrs, int* in, int* out) {
 }
 REGISTER_OP(torch_needs).setForward(fan, "cpu").setParseAttrs(parse_needs).setInferType(same_types).setInferShape(same_shapes);
 
+// y = x - mean, and mean counts the calls unless it is frozen.
+static MXReturnValue parse_running(const Map&, int* in, int* out) {
+  *in = 2, *out = 1;
+  return MX_SUCCESS;
+}
+static MXReturnValue running(const Map& attrs, std::vector<MXTensor>* in, std::vector<MXTensor>* out, const OpResource&) {
+  for (size_t i = 0; i < count(in->at(0)); ++i)
+    out->at(0).data<float>()[i] = in->at(0).data<float>()[i] - in->at(1).data<float>()[0];
+  if (get(attrs, "frozen", "0") == "0") in->at(1).data<float>()[0] += 1;
+  return MX_SUCCESS;
+}
+static MXReturnValue running_backward(const Map& attrs, std::vector<MXTensor>* in, std::vector<MXTensor>* out, const OpResource&) {
+  for (size_t i = 0; i < count(in->at(0)); ++i) out->at(0).data<float>()[i] = in->at(0).data<float>()[i];
+  if (get(attrs, "late", "0") == "1") in->at(2).data<float>()[0] += 10;  // as batch norms of MXNet did
+  return MX_SUCCESS;
+}
+static MXReturnValue running_writes(const Map& attrs, std::vector<int>* indices) {
+  if (get(attrs, "frozen", "0") == "0") indices->push_back(1);
+  return MX_SUCCESS;
+}
+REGISTER_OP(torch_running).setForward(running, "cpu").setBackward(running_backward, "cpu").setParseAttrs(parse_running)
+    .setInferType(same_types).setInferShape(same_shapes).setMutateInputs(running_writes);
+
 MXReturnValue initialize(int) { return MX_SUCCESS; }
 """
 
@@ -184,3 +207,59 @@ def test_arguments_are_of_ops_that_declare_none():
         tarsia.torch.register(tarsia.op("torch_declares"), arguments={"a": 1.0})
     with pytest.raises(tarsia.ArgumentTypeError, match="arguments are attributes of an op"):
         tarsia.torch.register(lib.f, arguments={"a": 1.0})
+
+
+def test_pytorch_knows_which_inputs_are_written_to():
+    running = registered("torch_running")
+    assert schema(running) == "tarsia::torch_running(Tensor input1, Tensor(a1!) input2) -> Tensor"
+    x, mean, weight = torch.arange(3.0, requires_grad=True), torch.ones(1), torch.ones(1, requires_grad=True)
+    scaled = mean * weight  # keeps the mean for its backward
+    version = mean._version
+    y = running(x, mean)
+    assert mean.item() == 2 and mean._version > version
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        scaled.sum().backward()
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [1, 2, 3]
+    torch.library.opcheck(running.default, (x, mean))
+    assert str(registered("torch_running", attributes={"frozen": 1}, name="torch_frozen").default._schema).endswith(
+        "torch_frozen(Tensor input1, Tensor input2) -> Tensor")
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled_graphs_keep_the_order_of_writes(backend):
+    running = registered("torch_running")
+
+    def f(x, mean):
+        return running(running(x, mean), mean), mean * 100
+
+    x, mean = torch.zeros(2, requires_grad=True), torch.ones(1)
+    torch._dynamo.reset()
+    y, after = torch.compile(f, backend=backend, fullgraph=True)(x, mean)
+    assert y.tolist() == [-3, -3] and after.item() == 300 and mean.item() == 3  # 0 - 1 - 2
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager", "inductor"])
+def test_a_backward_may_write_to_a_state(backend):
+    running = registered("torch_running", attributes={"late": 1}, name="torch_late")
+    torch._dynamo.reset()
+    f = torch.compile(running, backend=backend, fullgraph=True) if backend else running
+    x, mean = torch.zeros(2, requires_grad=True), torch.ones(1)
+    y = f(x, mean)
+    assert mean.item() == 2
+    version = mean._version
+    y.sum().backward()
+    assert mean.item() == 12 and mean._version > version
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_attributes_that_decide_what_is_written_to_are_fixed():
+    running = registered("torch_running", arguments={"frozen": 0}, name="torch_choosing")
+    assert schema(running) == "tarsia::torch_choosing(Tensor[] inputs, *, SymInt frozen=0) -> Tensor[]"
+    x, mean = torch.ones(2), torch.ones(1)
+    assert running([x, mean], frozen=1)[0].tolist() == [0, 0]
+    with pytest.raises(tarsia.Unsupported, match=r"torch_running writes to input 1 with these attributes.*attributes=\{"):
+        running([x, mean])
+    assert mean.item() == 1

@@ -22,6 +22,18 @@ def test_schemas_follow_from_declarations():
     assert of("t_running") == "tarsia::t_running(Tensor x, Tensor(a1!) total) -> Tensor"
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_a_conversion_warns_where_the_operator_is_called():
+    @tarsia.define_op
+    def t_dense(x, y):
+        y[...] = x
+
+    x = torch.eye(3).to_sparse_csr()
+    with pytest.warns(tarsia.StorageFallbackWarning, match="op 't_dense', forward: .* converts input 'x': csr -> dense") as told:
+        tarsia.torch.register(t_dense)(x)
+    assert told[0].filename == __file__
+
+
 def test_opcheck_passes():
     def register(name, **options):
         return tarsia.torch.register(tarsia.op(name), **options)

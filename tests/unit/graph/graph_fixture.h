@@ -29,16 +29,16 @@ inline std::int64_t count(const tarsia_tensor& tensor) {
   return n;
 }
 
-/// An op of tensors of one shape that is defined by the test program.
+/// An op of tensors of one shape that is defined by the test program. `flags`: of its inputs.
 class TestOp {
  public:
   using Run = void (*)(const tarsia_op_context&);
   TestOp(const char* name, std::uint32_t n_inputs, std::uint32_t n_outputs, Run forward,
-         std::vector<tarsia_inplace> pairs = {}, Run backward = nullptr)
+         std::vector<tarsia_inplace> pairs = {}, Run backward = nullptr, std::uint32_t flags = 0)
       : m_pairs(std::move(pairs)) {
     static constexpr const char* k_inputs[] = {"a", "b", "c"};
     static constexpr const char* k_outputs[] = {"y", "z"};
-    for (std::uint32_t i = 0; i < n_inputs; ++i) m_inputs.push_back({k_inputs[i], "", 0});
+    for (std::uint32_t i = 0; i < n_inputs; ++i) m_inputs.push_back({k_inputs[i], "", flags});
     for (std::uint32_t i = 0; i < n_outputs; ++i) m_outputs.push_back({k_outputs[i], "", 0});
     add(TARSIA_FORWARD, forward);
     if (backward) add(TARSIA_BACKWARD, backward);

@@ -3,6 +3,7 @@
 
 #include "graph/executable.h"
 #include "graph/lanes.h"
+#include "registry/measure/measure.h"
 #include "tests/unit/graph/graph_fixture.h"
 
 namespace tarsia::graph {
@@ -37,6 +38,44 @@ TEST_F(GraphTest, buffers_that_live_at_the_same_time_never_overlap) {
     }
     EXPECT_GE(plan.bytes + plan.buffers.size() * k_cpu_alignment, plan.lower_bound);
   }
+}
+
+TEST_F(GraphTest, copies_of_a_state_keep_their_order_with_what_changes_it) {
+  const TestOp change("u_change", 1, 1, [](const tarsia_op_context&) {}, {}, nullptr, TARSIA_PORT_MUTABLE);
+  const registry::Ref<registry::OpEntry> entry = registry::OpRegistry::instance().find("u_change");
+  const tarsia_meta input = meta({4});
+  tarsia_op_request request{};
+  request.size = sizeof request;
+  request.n_inputs = 1;
+  request.inputs = &input;
+  request.device = {TARSIA_CPU, 0};
+
+  Program program;
+  MemoryPlan plan;
+  const auto add_slot = [&](Source source) {
+    Slot slot;
+    slot.meta = input;
+    slot.source = source;
+    program.slots.push_back(slot);
+    plan.buffer_of.push_back(k_none);
+    return static_cast<SlotId>(program.slots.size() - 1);
+  };
+  const auto add_step = [&](StepKind kind, SlotId from) {
+    Step step;
+    step.kind = kind;
+    if (kind == StepKind::forward) step.bound = registry::bind(entry, request);
+    step.inputs = {from};
+    step.outputs = {add_slot(Source::planned)};
+    step.add_to = {k_none};
+    program.steps.push_back(step);
+    plan.workspace_of.push_back(k_none);
+  };
+  const SlotId state = add_slot(Source::held);
+  for (const StepKind kind : {StepKind::copy, StepKind::copy, StepKind::forward, StepKind::copy})
+    add_step(kind, state);
+  using testing::ElementsAre;
+  EXPECT_THAT(dependencies_of(program, plan),
+              ElementsAre(ElementsAre(), ElementsAre(), ElementsAre(0u, 1u), ElementsAre(2u)));
 }
 
 TEST_F(GraphTest, the_lanes_order_every_step_behind_what_it_depends_on) {

@@ -95,12 +95,12 @@ fn source() -> String {
     }
     assert_struct::<tarsia_op>(&mut text, false);
     // The pointer to the implementation's description is not followed: its type is left open.
-    assert_eq!(std::mem::size_of::<tarsia_bound_pass>(), 96);
+    assert_eq!(std::mem::size_of::<tarsia_bound_pass>(), 112);
     for field in tarsia_bound_pass::fields() {
         writeln!(text, "static_assert(offsetof(tarsia_bound_pass, {}) == {});", field.name, field.offset)
             .unwrap();
     }
-    text.push_str("static_assert(sizeof(tarsia_bound_pass) == 96);\n");
+    text.push_str("static_assert(sizeof(tarsia_bound_pass) == 112);\n");
     let value = tarsia_value::NONE;
     let start = std::ptr::addr_of!(value) as usize;
     for (member, offset) in [

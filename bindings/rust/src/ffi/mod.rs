@@ -14,7 +14,7 @@ pub(crate) use option_fields::tarsia_options;
 pub(crate) use structs::*;
 
 /// The version of the structs that are declared here: TARSIA_ABI_VERSION.
-pub(crate) const ABI_VERSION: u32 = 2;
+pub(crate) const ABI_VERSION: u32 = 3;
 
 /// Constants of the C headers. Each module is an enumeration.
 macro_rules! constants {

@@ -238,5 +238,7 @@ c_structs! {
         measured: *const tarsia_measured_time,
         n_measured: u64,
         not_measured: *const c_char,
+        layouts: *const *const c_char,
+        n_layouts: u64,
     }
 }

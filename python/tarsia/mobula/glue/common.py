@@ -1,9 +1,10 @@
 """What the operators of all frameworks share: registration, inputs and parameters, assignment."""
 
 import inspect
-import warnings
 
-from ..._errors import ArgumentTypeError, ArgumentValueError, OpValueError
+from ..._compile.loading import warn_caller
+from ..._compile_options import to_names, to_text
+from ..._errors import ArgumentTypeError, ArgumentValueError, OpValueError, told
 from ..internal.dtype import CTYPE_OF_DTYPE
 from . import backend
 
@@ -69,6 +70,19 @@ def get_in_data(*args, op, **kwargs):
     return inputs, (parameters, kwargs)
 
 
+def construct(made, op, name, positional, named):
+    """An instance of an operator. `made` is a class over the author's, `op`, whose parameters they are."""
+    try:
+        return made(*positional, **named)
+    except TypeError:
+        signature = inspect.signature(op)
+        try:
+            signature.bind(*positional, **named)
+        except TypeError as error:
+            raise ArgumentTypeError(f"{name}: {error}; its parameters are {signature}") from None
+        raise
+
+
 def get_in_shape(in_data):
     """The shapes of tensors."""
     return [tuple(tensor.shape) for tensor in in_data]
@@ -76,12 +90,15 @@ def get_in_shape(in_data):
 
 def assign(_, dst, req, src):
     """Writes `src` to `dst` as a request says."""
-    if req == "add":
-        dst[...] += src
-    elif req in ("write", "inplace"):
-        dst[...] = src
-    elif req != "null":
+    if not isinstance(req, str) or req not in ("null", "write", "inplace", "add"):
         raise ArgumentValueError(f"a request is 'null', 'write', 'inplace' or 'add', not {req!r}")
+    try:
+        if req == "add":
+            dst[...] += src
+        elif req != "null":
+            dst[...] = src
+    except ValueError as error:
+        raise ArgumentValueError(f"what is written to a tensor of the shape {tuple(dst.shape)} does not fit into it: {error}") from error
 
 
 def infer(instance, op, in_data, default):
@@ -135,7 +152,7 @@ def run_backward(instance, op, view, out_grad, in_grad, requests):
 
 def checked_requests(name, requests, n):
     """Requests for n gradients; all are written by default."""
-    requests = ["write"] * n if requests is None else list(requests)
+    requests = ["write"] * n if requests is None else to_names(requests, f"{name}: req")
     if len(requests) != n:
         raise ArgumentValueError(f"{name}: backward takes a request for each of {n} inputs, got {len(requests)}")
     for one in requests:
@@ -191,6 +208,7 @@ class MobulaOperator:
 
         return make
 
+    @told()
     def tarsia_op(self, name=None, *, inputs=None, no_gradient=(), dtypes=("float32", "float64"), devices=("cpu", "gpu"), **parameters):
         """Registers the operator, with these parameters, as an op of Tarsia: for tarsia.ops, graphs and tarsia.testing.check.
 
@@ -201,7 +219,8 @@ class MobulaOperator:
         """
         from .tarsia_op import define
 
-        return define(self, name or f"mobula_{self.name}", inputs, no_gradient, dtypes, devices, self._with_attrs(parameters))
+        name = f"mobula_{self.name}" if name is None else to_text(name, "name")
+        return define(self, name, inputs, no_gradient, dtypes, devices, self._with_attrs(parameters))
 
     def _with_attrs(self, kwargs):
         kwargs = {**kwargs, **self.attrs}
@@ -221,6 +240,7 @@ def set_namespace(names):
     _namespace = names
 
 
+@told()
 def register(op_name=None, **attrs):
     """Registers a class as an operator: ``@register``, ``@register("name")`` or ``@register(parameter=3)``."""
 
@@ -231,7 +251,7 @@ def register(op_name=None, **attrs):
                 raise ArgumentTypeError(f"operator {name}: there is no {method}; a class has forward(self, inputs…), backward(self, "
                                         "gradients of the outputs…) and infer_shape(self, in_shape)")
         if name in CUSTOM_OP_LIST:
-            warnings.warn(f"operator {name} is registered again; the new one takes its place", stacklevel=3)
+            warn_caller(f"operator {name} is registered again; the new one takes its place")
         found = CUSTOM_OP_LIST[name] = _namespace[name] = MobulaOperator(op, name, **attrs)
         return found
 
@@ -242,11 +262,13 @@ def register(op_name=None, **attrs):
     return lambda op: decorate(op, op_name)
 
 
+@told()
 def register_cstruct(name, cstruct, constructor=None):
     """Lets kernels and functions that are loaded from now on take pointers to a struct of C++. `constructor` makes one, of the class
     `cstruct` of ctypes, of an argument; by default the class itself, of an argument or of the items of a tuple."""
     import ctypes
 
+    name = to_text(name, "name")
     if not isinstance(cstruct, type) or not issubclass(cstruct, ctypes.Structure):
         raise ArgumentTypeError(f"register_cstruct: {name!r} needs a class that is derived from ctypes.Structure, not {cstruct!r}")
     if constructor is not None and not callable(constructor):

@@ -5,6 +5,7 @@ import sys
 
 import tarsia
 
+from ..._compile_options import to_names
 from ..._errors import ArgumentTypeError, ArgumentValueError
 from . import backend
 from .common import get_varnames, results, run_backward, run_forward
@@ -13,10 +14,12 @@ from .common import get_varnames, results, run_backward, run_forward
 def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
     """The op of an operator's class with these parameters."""
     op = operator.op
+    if n_inputs is not None and not isinstance(n_inputs, int):
+        raise ArgumentTypeError(f"{name}: inputs is how many inputs it has, an int, not {n_inputs!r}")
     inputs = get_varnames(op.forward)[:n_inputs]
     n_out = len(get_varnames(op.backward))
     outputs = ["output"] if n_out == 1 else [f"output{k}" for k in range(n_out)]
-    without = {no_gradient} if isinstance(no_gradient, str) else set(no_gradient)
+    without, dtypes = set(to_names(no_gradient, f"{name}: no_gradient")), tuple(to_names(dtypes, f"{name}: dtypes"))
     unknown = without - set(inputs)
     if unknown:
         raise ArgumentValueError(f"{name}: no_gradient names {', '.join(sorted(unknown))}; the inputs are {', '.join(inputs)}")

@@ -6,7 +6,7 @@ import torch
 
 from ..._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 from ..internal.dtype import NAME_OF_DTYPE
-from .common import INPUT_FUNCS, MobulaTensor, assign, ctype_of, get_in_data, get_varnames, infer, run_backward, run_forward
+from .common import INPUT_FUNCS, MobulaTensor, assign, construct, ctype_of, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import excluded
 
 NAME = "PyTorch"
@@ -160,7 +160,7 @@ class OpGen:
 
     def call(self, *args, **kwargs):
         inputs, (positional, named) = get_in_data(*args, op=self.op, **kwargs)
-        return self._module(*positional, **named)(*inputs)
+        return construct(self._module, self.op, self.name, positional, named)(*inputs)
 
     __call__ = call
 

@@ -2,9 +2,10 @@
 
 import importlib.util
 import os
-import sys
 
-from ..._errors import LoadError
+from ..._compile.loading import callers_place
+from ..._compile_options import to_path
+from ..._errors import LoadError, make, told
 from .._declarations import find
 from .._instances import Source
 from ..func import MobulaFunc, bind
@@ -13,6 +14,7 @@ from ..func import MobulaFunc, bind
 search_path = [folder for folder in os.environ.get("TARSIA_MOBULA_PATH", "").split(os.pathsep) if folder]
 
 
+@told()
 def load(module_name, path=""):
     """Loads the kernels and operators of a folder.
 
@@ -20,9 +22,9 @@ def load(module_name, path=""):
     path: the folder that it lies in. Without it: that of the caller's file, the working folder, and those in ``search_path``. A
         relative path is looked for beside the caller's file, and then in the working folder.
     """
-    module_name, path = os.fspath(module_name), os.fspath(path or "")
-    caller = sys._getframe(1)
-    file = caller.f_globals.get("__file__") or caller.f_code.co_filename
+    module_name, path = to_path(module_name, "module_name"), "" if path is None else to_path(path, "path")
+    code, variables, _ = callers_place()
+    file = variables.get("__file__") or code
     beside = os.path.dirname(os.path.abspath(file)) if os.path.exists(file) else None
     name = os.path.basename(os.path.normpath(module_name))
     roots = [beside, os.getcwd()] if beside else [os.getcwd()]
@@ -45,7 +47,7 @@ def _load(name, folder):
     is_source = os.path.isfile(source)
     if is_source:
         held = Source(source)
-        bind({function: MobulaFunc(declaration, held) for function, declaration in find(held.text, held.path).items()})
+        bind({function: make(MobulaFunc, declaration, held) for function, declaration in find(held.text, held.path).items()})
     for script in (os.path.join(folder, f"{name}.py"), os.path.join(folder, "__init__.py")):
         if os.path.isfile(script):
             spec = importlib.util.spec_from_file_location(name, script)

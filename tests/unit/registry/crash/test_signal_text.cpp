@@ -111,6 +111,14 @@ TEST(SignalText, what_is_known_of_an_op_that_is_being_bound) {
   info.n_attributes = 2;
   EXPECT_EQ(written([&](SignalText& t) { add_bind_info(t, op, info); }),
             "input 'x' float32[?, 3], input 'more' ?[...], input 'more' absent, k = 5, mode = none");
+  const tarsia_port own[3]{{"x", "", 0}, {"gamma", "", 0}, {"", "", 0}};  // as attributes decide them
+  info.ports = own;
+  EXPECT_EQ(written([&](SignalText& t) { add_bind_info(t, op, info); }),
+            "input 'x' float32[?, 3], input 'gamma' ?[...], input 2 absent, k = 5, mode = none");
+  info.ports = nullptr;
+  op.n_inputs = 1;  // it stands for no other
+  EXPECT_EQ(written([&](SignalText& t) { add_bind_info(t, op, info); }),
+            "input 'x' float32[?, 3], input 1 ?[...], input 2 absent, k = 5, mode = none");
   info.n_inputs = 0;
   EXPECT_EQ(written([&](SignalText& t) { add_bind_info(t, op, info); }), "k = 5, mode = none");
 }
