@@ -96,3 +96,28 @@ def test_a_blob_in_more_or_fewer_dimensions():
     lib.shapes(np.zeros(24, np.float32), two, three, five)
     assert (two.tolist(), three.tolist(), five.tolist()) == ([6, 4], [2, 3, 4], [1, 1, 2, 3, 4])
     lib.unload()
+
+
+def test_whole_numbers_are_computed_as_float64():
+    lib = tarsia.load_inline("""
+        #include <mxnet/base.h>
+        #include "./mshadow_op.h"
+        using namespace mxnet::op;
+        template <class T> static void all(T* out, T a, T b) {
+          const T results[] = {mshadow_op::mod::Map(a, b), mshadow_op::floor::Map(a), mshadow_op::square::Map(T(b * 5001)),
+                               mshadow_op::abs::Map(T(-a)), mshadow_op::power::Map(T(3), T(17)), mshadow_op::hypot::Map(a, T(0)),
+                               mshadow_op::fix::Map(a), mshadow_op::rdiv::Map(T(1), a)};
+          for (int i = 0; i < 8; ++i) out[i] = results[i];
+        }
+        void of_int(int* out, int a, int b) { all(out, a, b); }
+        void of_long(long* out, long a, long b) { all(out, a, b); }
+        bool types() {
+          return sizeof(math::exp(mshadow::half::half_t(1.0f))) == 4 && sizeof(math::digamma(1.0f)) == 4 && sizeof(math::exp(1)) == 8;
+        }
+    """)
+    for function, dtype, a in [(lib.of_int, np.int32, 2**24 + 1), (lib.of_long, np.int64, 2**53 - 1)]:
+        out = np.zeros(8, dtype)
+        function(out, a, 2)
+        assert out.tolist() == [1, a, 10002**2, a, 3**17, a, a, a]
+    assert lib.types()
+    lib.unload()

@@ -68,3 +68,13 @@ def test_a_method_that_is_needed_and_missing_is_a_compile_error():
         tarsia.load_inline(source().replace("std::string TypeString() const override", "std::string Name() const"))
     with pytest.raises(tarsia.CompileError, match="write what it is to override: .area., .name."):
         tarsia.load_inline("struct Shape { virtual int area() = 0; virtual int name() = 0; };\nstruct Square : Shape {};\nint f() { return Square().area(); }")
+
+
+@pytest.mark.parametrize("expression", ["b = a * 2.0f + 1.0f", "b += a", "c = mshadow::expr::sumall_except_dim<0>(a)"])
+def test_an_expression_on_a_gpu_in_a_source_of_cpp_says_that_it_needs_cuda(expression):
+    with pytest.raises(tarsia.CompileError, match=r"an expression on a GPU is compiled as CUDA alone: name the source \.cu, or include <cuda_runtime\.h>"):
+        tarsia.load_inline(f"""
+        #include <mxnet/operator.h>
+        void f(mshadow::Tensor<mshadow::gpu, 2> a, mshadow::Tensor<mshadow::gpu, 2> b, mshadow::Tensor<mshadow::gpu, 1> c) {{ {expression}; }}
+        int one() {{ return 1; }}
+        """)

@@ -284,3 +284,20 @@ def test_such_ops_in_pytorch_have_the_outputs_of_their_fixed_attributes(choosy, 
         torch.testing.assert_close(x.grad, mask * 2)
     finally:
         tarsia.torch.unregister(f"tarsia::{name}")
+
+
+@pytest.mark.parametrize(("attributes", "visible"), [({}, 1), ({"show": True}, 2), ({"plain": True}, 1)])
+def test_such_ops_in_jax_have_the_outputs_of_their_attributes(choosy, attributes, visible):
+    jax = pytest.importorskip("jax")
+    import tarsia.jax
+
+    op, x = tarsia.jax.function(choosy), X.reshape(6, 4)
+    mask = np.ones_like(x) if attributes.get("plain") else (x > 0.5).astype(np.float32)
+    results = op(x, times=3, **attributes)
+    results = results if isinstance(results, tuple) else (results,)
+    assert len(results) == visible
+    np.testing.assert_allclose(results[0], x * mask * 3)
+    if visible == 2:
+        np.testing.assert_array_equal(results[1], mask)
+    dx = jax.grad(lambda x: (lambda y: y[0] if isinstance(y, tuple) else y)(op(x, times=3, **attributes)).sum())(x)
+    np.testing.assert_allclose(dx, mask * 3)

@@ -26,7 +26,8 @@ def test_all_names_of_modules_are_on_the_page(module):
     assert [name for name in names if f"`tarsia.{module}.{name}" not in PAGE] == []
 
 
-@pytest.mark.parametrize("kind", ["Library", "Function", "Kernel", "KernelLaunch", "Op", "BoundOp", "Tensor", "Graph", "BoundGraph", "GraphValue"])
+@pytest.mark.parametrize("kind", ["Library", "Function", "Kernel", "KernelLaunch", "Op", "BoundOp", "Tensor", "Graph", "BoundGraph", "GraphValue",
+                                  "CapturedGraph", "Cell", "KernelTemplate", "Plan"])
 def test_attributes_are_on_the_page(kind):
     rows = PAGE[PAGE.index(f"| `tarsia.{kind}` |"):]
     rows = re.match(r".*\n(?:\| \| .*\n)*", rows).group()

@@ -88,6 +88,23 @@ def test_every_source_file_opens_by_saying_what_it_is():
     assert [str(path.relative_to(REPO)) for path in checked if not says_what_it_is(path)] == []
 
 
+PRODUCT = ("api", "base", "bindings", "cache", "graph", "include", "jit", "pipeline", "python", "registry", "session", "tools")
+
+
+# The table, what `scripts/options --write` makes of it, and what acts on the option.
+NAMES_LINEINFO = {"bindings/rust/src/ffi/option_fields.rs", "bindings/rust/src/options/rows.rs", "include/tarsia/compile_options.h",
+                  "jit/compile_options.h", "jit/worker/prelude/prelude.cpp", "pipeline/cflags.cpp", "python/tarsia/_compile/source_file.py",
+                  "tools/sanitize/sanitize.cpp", "tools/show.cpp", "tools/words.cpp"}
+
+
+def test_few_files_name_an_option_of_the_table():
+    """Faces, protocol and key follow from the table: an option is named where it is acted on alone."""
+    naming = {str(path.relative_to(REPO)) for folder in PRODUCT for path in (REPO / folder).rglob("*")
+              if path.suffix in (".h", ".c", ".cpp", ".py", ".rs") and "tests" not in path.parts and "lineinfo" in path.read_text(errors="replace")}
+    assert sorted(naming - NAMES_LINEINFO) == [], "what these do follows from the table"
+    assert sorted(NAMES_LINEINFO - naming) == [], "these name it no more"
+
+
 @pytest.mark.parametrize(
     "name, text, says",
     [
@@ -163,3 +180,16 @@ def test_comments_of_workarounds_are_read():
     assert list(workarounds(whole + "# Work-around: A.b lies, see base/a.h.\n")) == [("X does not know Y", None), ("A.b lies", "base/a.h")]
     for part in ("Trigger: y.", "Symptom: an error.", "Removal: X knows it."):
         assert [name for name, _ in workarounds(whole.replace(part, "") + whole)] == [None, "X does not know Y"]
+
+
+def test_every_test_that_the_changelog_names_exists():
+    known = {f"test_unit_{folder.name}" for folder in (REPO / "tests/unit").iterdir()}  # programs
+    for path in (REPO / "tests").rglob("test_*"):
+        known.add(path.stem)
+        if path.suffix == ".py":
+            known.update(re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE))
+        elif path.suffix == ".cpp":
+            known.update("test_" + name for name in re.findall(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", path.read_text(), re.MULTILINE))
+    named = re.findall(r"\btest_\w+", (REPO / "CHANGELOG.md").read_text())
+    assert len(named) > 50
+    assert [name for name in dict.fromkeys(named) if name not in known] == []

@@ -1,6 +1,8 @@
 // dmlc::optional: a value, or none, which is written "None".
 #pragma once
 
+#include <dmlc/common.h>
+
 #include <cctype>
 #include <iostream>
 #include <string>
@@ -85,3 +87,12 @@ std::istream& operator>>(std::istream& in, optional<T>& value) {
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
 #pragma clang optimize on
 #endif
+
+namespace std {
+template <class T>
+struct hash<dmlc::optional<T>> {
+  size_t operator()(const dmlc::optional<T>& value) const {
+    return value.has_value() ? dmlc::HashCombine(1, *value) : 0;
+  }
+};
+}  // namespace std

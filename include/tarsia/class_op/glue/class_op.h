@@ -4,12 +4,15 @@
 #include <cctype>
 #include <cmath>
 #include <deque>
+#include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <tarsia/class_op/glue/class_op_run.h>
+#include <tarsia/class_op/glue/messages.h>
 #include <tarsia/class_op/glue/support.h>
 
 // What describes ops runs once; optimising it would take longer than compiling the rest.
@@ -109,7 +112,27 @@ class ClassOp {
     property->Init(texts);
     return property;
   }
-  Property make(const tarsia_bind_info* info) const { return make(texts_of(info, m_own_is_train)); }
+  Property make(const tarsia_bind_info* info) const { return make(counted_texts(info)); }
+  /// The parameters, with the number of the call's inputs for the one that counts them if it is not given. If
+  /// there is no call yet, that is 1.
+  Texts counted_texts(const tarsia_bind_info* info) const {
+    Texts texts = texts_of(info, m_own_is_train);
+    if (counts_inputs(texts))
+      texts.push_back(
+          std::make_pair(m_entry.key_var_num_args, std::to_string(info->n_inputs ? info->n_inputs : 1)));
+    return texts;
+  }
+  /// Whether a parameter counts the inputs, and is not among these.
+  bool counts_inputs(const Texts& texts) const {
+    for (const auto& one : texts)
+      if (one.first == m_entry.key_var_num_args) return false;
+    return !m_entry.key_var_num_args.empty();
+  }
+  /// A text that lives as long as the op, once however often it is asked for.
+  const char* interned(const std::string& text) const {
+    const std::lock_guard<std::mutex> lock(m_mutex);
+    return m_interned.insert(text).first->c_str();
+  }
   const char* keep(const std::string& text) {
     m_texts.push_back(text);
     return m_texts.back().c_str();
@@ -215,7 +238,7 @@ class ClassOp {
         if (info.name == port.name) port.description = info.description.c_str();
     m_op.inputs = m_inputs.data(), m_op.n_inputs = static_cast<uint32_t>(m_inputs.size());
     m_op.outputs = m_outputs.data(), m_op.n_outputs = static_cast<uint32_t>(m_outputs.size());
-    if (!same_arguments) m_op.arity = &arity;
+    if (!same_arguments) m_op.arity = &arity, m_op.name_inputs = &name_inputs;
     if (shows_others) m_op.visible = &visible;
     for (const Outline& one : all)
       if (one.is_random) m_op.flags |= TARSIA_OP_RANDOM;
@@ -225,13 +248,13 @@ class ClassOp {
     while (i < n && i < a.size() && i < b.size() && a[i] == b[i]) ++i;
     return i;
   }
-  /// Gives a port a name that callers can write and that nothing else has.
-  void add_port(std::vector<tarsia_port>& ports, std::string name, unsigned flags) {
+  /// A name that callers can write and that no parameter and none of these ports has.
+  std::string spelt(std::string name, std::initializer_list<const std::vector<tarsia_port>*> taken) const {
     for (char& c : name)
       if (!isalnum(static_cast<unsigned char>(c))) c = '_';
     if (name.empty() || isdigit(static_cast<unsigned char>(name[0]))) name = "_" + name;
     const auto is_taken = [&] {
-      for (const auto* list : {&m_inputs, &m_outputs})
+      for (const auto* list : taken)
         for (const tarsia_port& port : *list)
           if (name == port.name) return true;
       for (const auto* field : m_fields)
@@ -239,8 +262,11 @@ class ClassOp {
       return name == k_is_train;
     };
     while (is_taken()) name += "_";
+    return name;
+  }
+  void add_port(std::vector<tarsia_port>& ports, const std::string& name, unsigned flags) {
     tarsia_port port = tarsia_port();
-    port.name = keep(name);
+    port.name = keep(spelt(name, {&m_inputs, &m_outputs}));
     port.description = "";
     port.flags = flags;
     ports.push_back(port);
@@ -275,7 +301,9 @@ class ClassOp {
       }
       if (std::isfinite(field->lower())) a.flags |= TARSIA_ATTRIBUTE_MIN, a.min = field->lower();
       if (std::isfinite(field->upper())) a.flags |= TARSIA_ATTRIBUTE_MAX, a.max = field->upper();
-      if (!field->has_default())
+      if (field->name() == m_entry.key_var_num_args)
+        a.type.flags |= TARSIA_TYPE_OPTIONAL;  // the inputs of a call are counted
+      else if (!field->has_default())
         a.flags |= TARSIA_ATTRIBUTE_REQUIRED;
       else if (kind == Kind::list || kind == Kind::other || field->is_optional())
         a.type.flags |= TARSIA_TYPE_OPTIONAL;  // its own default is taken
@@ -361,9 +389,46 @@ class ClassOp {
   }
   static int32_t arity(void* user, const tarsia_bind_info* info, uint32_t* n_in, uint32_t* n_out) {
     return guarded(info->op, TARSIA_OP_VALUE_ERROR, [&] {
-      const Counts n(*self(user).make(info));
+      const ClassOp& op = self(user);
+      const Counts n(*op.make(info));
       *n_in = static_cast<uint32_t>(n.arguments + n.auxiliary);
+      if (!op.m_entry.key_var_num_args.empty() && info->n_inputs) op.check_count(info, *n_in);
       *n_out = static_cast<uint32_t>(n.outputs);
+    });
+  }
+  /// Throws if the parameter that counts inputs contradicts the call.
+  void check_count(const tarsia_bind_info* info, uint32_t wanted) const {
+    if (wanted == info->n_inputs) return;
+    const std::string& key = m_entry.key_var_num_args;
+    std::string given;
+    for (const auto& one : texts_of(info, m_own_is_train))
+      if (one.first == key) given = one.second;
+    if (given.empty()) return;
+    throw dmlc::Error(key + " is " + given + ", for which the op takes " + std::to_string(wanted) +
+                      " inputs, and it gets " + std::to_string(info->n_inputs) + " inputs: leave " + key +
+                      " out, and they are counted");
+  }
+  /// Parameters bring inputs, or rename them. Those that all settings have are ports.
+  static int32_t name_inputs(void* user, const tarsia_bind_info* info, tarsia_port* inputs, uint32_t n) {
+    return guarded(info->op, TARSIA_OP_VALUE_ERROR, [&] {
+      const ClassOp& op = self(user);
+      if (n && !info->n_inputs && op.counts_inputs(texts_of(info, op.m_own_is_train)))
+        inputs[n - 1].flags |= TARSIA_PORT_VARIADIC;  // a call may pass more
+      if (n <= op.m_op.n_inputs) return;
+      const Property property = op.make(info);
+      const std::vector<std::string> arguments = property->ListArguments(),
+                                     auxiliary = property->ListAuxiliaryStates();
+      std::vector<tarsia_port> named(inputs, inputs + op.m_op.n_inputs);
+      for (size_t i = named.size(); i < n; ++i) {
+        const bool is_argument = i < arguments.size();
+        tarsia_port port = tarsia_port();
+        port.name = op.interned(op.spelt(is_argument ? arguments[i] : auxiliary.at(i - arguments.size()),
+                                         {&named, &op.m_outputs}));
+        port.description = "";
+        port.flags = is_argument ? 0u : static_cast<unsigned>(TARSIA_PORT_MUTABLE);
+        named.push_back(port);
+        inputs[i] = port;
+      }
     });
   }
   static int32_t visible(void* user, const tarsia_bind_info* info, uint32_t* n) {
@@ -375,8 +440,13 @@ class ClassOp {
   }
   static void destroy_params(void*, void* params) { delete static_cast<OperatorProperty*>(params); }
   static int32_t infer_op(void*, const tarsia_bind_info* info) {
-    return guarded(info->op, TARSIA_OP_VALUE_ERROR,
-                   [&] { infer(*static_cast<const OperatorProperty*>(info->params), info); });
+    return guarded(info->op, TARSIA_OP_VALUE_ERROR, [&] {
+      try {
+        infer(*static_cast<const OperatorProperty*>(info->params), info);
+      } catch (const dmlc::Error& error) {
+        throw dmlc::Error(error.what() + ("; given are " + mshadow::tarsia_detail::inputs_of(info)));
+      }
+    });
   }
   static int32_t needs(void*, const tarsia_bind_info* info, uint8_t* needs) {
     return guarded(info->op, TARSIA_OP_VALUE_ERROR,
@@ -384,6 +454,7 @@ class ClassOp {
   }
   static int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
     return guarded(info->op, TARSIA_OP_ERROR, [&] {
+      const RunningCall call(info);
       std::unique_ptr<State> made(new State());
       made->op.reset(create_operator(*static_cast<const OperatorProperty*>(info->params), info));
       *state = made.release();
@@ -393,6 +464,7 @@ class ClassOp {
   static int32_t run(void* user, const tarsia_op_context* c) {
     const Implementation& one = *static_cast<const Implementation*>(user);
     return guarded(c->info->op, TARSIA_OP_ERROR, [&] {
+      const RunningCall running(c->info);
       Call call(c, one.op->is_train(c->info), one.op->m_entry.honours);
       if (one.backward)
         call.backward();
@@ -412,6 +484,8 @@ class ClassOp {
   bool m_own_is_train = true;
   std::vector<const dmlc::parameter::FieldBase*> m_fields;
   std::deque<std::string> m_texts;
+  mutable std::mutex m_mutex;
+  mutable std::set<std::string> m_interned;
   std::deque<std::vector<const char*>> m_choices;
   std::deque<Implementation> m_described;
   std::vector<tarsia_port> m_inputs, m_outputs;

@@ -27,6 +27,17 @@ class Running {
   const char* m_outer;
 };
 
+/// Tells whose call runs on this thread, for messages.
+class RunningCall {
+ public:
+  explicit RunningCall(const tarsia_bind_info* info) : m_outer(current_call()) { current_call() = info; }
+  ~RunningCall() { current_call() = m_outer; }
+  RunningCall(const RunningCall&) = delete;
+
+ private:
+  const tarsia_bind_info* m_outer;
+};
+
 /// Runs f. A failed check becomes the error `code`; other exceptions keep their class.
 template <class F>
 int32_t guarded(const char* op, int32_t code, const F& f) {

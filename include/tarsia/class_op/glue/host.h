@@ -17,6 +17,12 @@ inline const char*& current_op() {
   return name;
 }
 
+/// What the call was bound with that makes or runs an operator on this thread; null outside of one.
+inline const tarsia_bind_info*& current_call() {
+  static thread_local const tarsia_bind_info* info = nullptr;
+  return info;
+}
+
 inline void warn(const char* text) {
   if (host()) host()->warn(current_op(), text);
 }

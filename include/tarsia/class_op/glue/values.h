@@ -57,38 +57,14 @@ inline Texts texts_of(const tarsia_bind_info* info, bool own_is_train) {
 /// The number of an element type; -1 if it is unknown. Throws if MXNet has no such type.
 inline int type_flag_of(tarsia_dtype dtype) {
   if (dtype.bits == 0) return -1;
-  if (dtype.lanes == 1) {
-    if (dtype.code == TARSIA_FLOAT) switch (dtype.bits) {
-        case 16:
-          return mshadow::kFloat16;
-        case 32:
-          return mshadow::kFloat32;
-        case 64:
-          return mshadow::kFloat64;
-        default:
-          break;
-      }
-    if (dtype.code == TARSIA_INT) switch (dtype.bits) {
-        case 8:
-          return mshadow::kInt8;
-        case 32:
-          return mshadow::kInt32;
-        case 64:
-          return mshadow::kInt64;
-        default:
-          break;
-      }
-    if (dtype.code == TARSIA_UINT && dtype.bits == 8) return mshadow::kUint8;
-  }
+  for (int flag = 0; flag < mshadow::tarsia_detail::k_types; ++flag)
+    if (dtype == mshadow::tarsia_detail::dtype_of(flag)) return flag;
   throw dmlc::Error("class operators take float16, float32, float64, uint8, int8, int32 and int64");
 }
 inline tarsia_dtype dtype_of(int type_flag) {
-  static const tarsia_dtype all[] = {{TARSIA_FLOAT, 32, 1}, {TARSIA_FLOAT, 64, 1}, {TARSIA_FLOAT, 16, 1},
-                                     {TARSIA_UINT, 8, 1},   {TARSIA_INT, 32, 1},   {TARSIA_INT, 8, 1},
-                                     {TARSIA_INT, 64, 1}};
-  if (type_flag < 0 || type_flag > mshadow::kInt64)
+  if (type_flag < 0 || type_flag >= mshadow::tarsia_detail::k_types)
     throw dmlc::Error("InferType gives " + std::to_string(type_flag) + ", which is no element type");
-  return all[type_flag];
+  return mshadow::tarsia_detail::dtype_of(type_flag);
 }
 
 /// A shape as class operators know it: unknown extents are 0, an unknown shape has none.

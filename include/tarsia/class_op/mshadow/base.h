@@ -24,6 +24,7 @@
 #define MSHADOW_USE_MKL 0
 #define MSHADOW_USE_SSE 0
 #define MSHADOW_IN_CXX11 1
+#define MSHADOW_FORCE_INLINE inline __attribute__((always_inline))
 #define MSHADOW_CINLINE inline __attribute__((always_inline))
 #define MSHADOW_DEFAULT_DTYPE = ::mshadow::default_real_t
 #define MSHADOW_CONSTEXPR constexpr

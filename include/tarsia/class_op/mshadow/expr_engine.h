@@ -103,9 +103,34 @@ void reduce(Stream<gpu>* stream, Dst dst, const P& plan, DType scale, Shape<4> s
                                                                               shape[1], shape[2], shape[3]);
   check_launch();
 }
+#else
+template <class Saver, class Dst, class P>
+void map(Stream<gpu>*, Dst, const P&, Shape<2>) {
+  static_assert(sizeof(P) == 0,
+                "mshadow: an expression on a GPU is compiled as CUDA alone: name the source .cu, or include "
+                "<cuda_runtime.h>");
+}
+template <class Saver, class Reducer, class DType, class Dst, class P>
+void reduce(Stream<gpu>* stream, Dst dst, const P& plan, DType, Shape<4>, bool) {
+  map<Saver>(stream, dst, plan, Shape<2>());
+}
 #endif
 
 }  // namespace tarsia_detail
+
+#if MSHADOW_USE_CUDA
+namespace cuda {
+/// Throws if a grid or its blocks are larger than a GPU takes; `name` is that of the kernel.
+inline void CheckLaunchParam(dim3 grid, dim3 block, const char* name = "") {
+  CHECK(grid.x <= 0x7fffffffu && grid.y <= unsigned(kMaxGridDim) && grid.z <= unsigned(kMaxGridDim))
+      << "too large launch parameter: " << name << "[" << grid.x << "," << grid.y << "," << grid.z
+      << "] blocks; y and z go up to " << kMaxGridDim;
+  CHECK(static_cast<size_t>(block.x) * block.y * block.z <= size_t(kMaxThreadsPerBlock) && block.z <= 64)
+      << "too large launch parameter: " << name << "[" << block.x << "," << block.y << "," << block.z
+      << "] threads in a block; it has up to " << kMaxThreadsPerBlock;
+}
+}  // namespace cuda
+#endif
 
 namespace expr {
 

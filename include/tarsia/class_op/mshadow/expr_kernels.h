@@ -3,12 +3,30 @@
 
 #include <mshadow/plan.h>
 
+#if defined(__CUDACC__) || defined(__CUDA__) || defined(__CUDACC_RTC__)
+/// Adds to a half that other threads may add to. A half lies in one word of 32 bits with another.
+__device__ inline void atomicAdd(mshadow::half::half_t* to, mshadow::half::half_t value) {
+  const unsigned long long at = reinterpret_cast<unsigned long long>(to);
+  unsigned* word = reinterpret_cast<unsigned*>(at & ~3ull);
+  const unsigned shift = at & 2 ? 16 : 0;
+  unsigned seen = *word, before;
+  do {
+    before = seen;
+    mshadow::half::half_t sum = mshadow::half::half_t::Binary(static_cast<unsigned short>(before >> shift));
+    sum += value;
+    seen =
+        atomicCAS(word, before, (before & ~(0xffffu << shift)) | static_cast<unsigned>(sum.half_) << shift);
+  } while (seen != before);
+}
+#endif
+
 namespace mshadow {
 namespace cuda {
 
 const int kBaseThreadBits = 8;
 const int kBaseThreadNum = 1 << kBaseThreadBits;
 const int kMaxGridNum = 65535;
+const int kMaxGridDim = 65535;
 const int kBaseGridNum = 1024;
 const int kMaxThreadsPerBlock = 1024;
 const int kMemUnit = 32;
@@ -35,20 +53,26 @@ __global__ void map_plan(Dst dst, P plan, unsigned long long total, index_t cols
   }
 }
 
-/// The threads of a block reduce their values; thread 0 has the result.
-template <class Reducer, class A>
-__device__ inline A reduce_block(A value, A* shared) {
+/// Reduces 2^x_bits values, one for each thread of x; buf[0] has the result. All threads of the block call
+/// it.
+template <class Reducer, int x_bits, class DType>
+__device__ inline void Reduce1D(DType* buf) {
   const int k = static_cast<int>(threadIdx.x);
-  shared[k] = value;
   __syncthreads();
-  for (int half = kBaseThreadNum / 2; half > 0; half /= 2) {
+  for (int half = (1 << x_bits) / 2; half > 0; half /= 2) {
     if (k < half) {
-      A mine = shared[k];
-      Reducer::Reduce(mine, shared[k + half]);
-      shared[k] = mine;
+      DType mine = buf[k];
+      Reducer::Reduce(mine, static_cast<DType>(buf[k + half]));
+      buf[k] = mine;
     }
     __syncthreads();
   }
+}
+/// What the threads of a block have, reduced; all threads get it.
+template <class Reducer, class A>
+__device__ inline A reduce_block(A value, A* shared) {
+  shared[threadIdx.x] = value;
+  Reduce1D<Reducer, kBaseThreadBits>(shared);
   return shared[0];
 }
 

@@ -16,7 +16,9 @@ struct Stream {
 
 template <>
 struct Stream<gpu> {
+  enum HandleState { NoHandle, OwnHandle };
   CUstream_st* stream_ = nullptr;
+  HandleState blas_handle_ownership_ = OwnHandle;  // matrix products find cuBLAS by themselves
   int device_ = 0;
 
   /// The CUDA stream. Null, CUDA's default stream, if there is none.

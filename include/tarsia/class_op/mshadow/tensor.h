@@ -26,12 +26,13 @@ struct Tensor : public TRValue<Tensor<Device, dimension, DType>, Device, dimensi
   index_t stride_ = 0;
   Stream<Device>* stream_ = nullptr;
 
-  Tensor() {}
-  explicit Tensor(const Shape<dimension>& shape) : shape_(shape) {}
-  Tensor(DType* dptr, const Shape<dimension>& shape) : dptr_(dptr), shape_(shape), stride_(shape[kSubdim]) {}
-  Tensor(DType* dptr, const Shape<dimension>& shape, Stream<Device>* stream)
+  MSHADOW_XINLINE Tensor() {}
+  MSHADOW_XINLINE explicit Tensor(const Shape<dimension>& shape) : shape_(shape) {}
+  MSHADOW_XINLINE Tensor(DType* dptr, const Shape<dimension>& shape)
+      : dptr_(dptr), shape_(shape), stride_(shape[kSubdim]) {}
+  MSHADOW_XINLINE Tensor(DType* dptr, const Shape<dimension>& shape, Stream<Device>* stream)
       : dptr_(dptr), shape_(shape), stride_(shape[kSubdim]), stream_(stream) {}
-  Tensor(DType* dptr, const Shape<dimension>& shape, index_t stride, Stream<Device>* stream)
+  MSHADOW_XINLINE Tensor(DType* dptr, const Shape<dimension>& shape, index_t stride, Stream<Device>* stream)
       : dptr_(dptr), shape_(shape), stride_(stride), stream_(stream) {}
   Tensor(const Tensor&) = default;
   /// Refers to the other tensor's memory: no element is copied.
@@ -42,28 +43,28 @@ struct Tensor : public TRValue<Tensor<Device, dimension, DType>, Device, dimensi
   }
   Tensor& operator=(const DType& s) { return this->__assign(s); }
 
-  void set_stream(Stream<Device>* stream) { stream_ = stream; }
-  index_t size(index_t i) const { return shape_[i]; }
+  MSHADOW_XINLINE void set_stream(Stream<Device>* stream) { stream_ = stream; }
+  MSHADOW_XINLINE index_t size(index_t i) const { return shape_[i]; }
   template <int startdim>
-  size_t MemSize() const {
+  MSHADOW_XINLINE size_t MemSize() const {
     size_t n = stride_;
     for (int i = startdim; i < kSubdim; ++i) n *= shape_[i];
     return n;
   }
   /// The elements between the first and the end of the last row.
-  size_t MSize() const { return MemSize<0>(); }
-  bool CheckContiguous() const { return shape_[kSubdim] == stride_; }
-  Tensor<Device, 2, DType> FlatTo2D() const {
+  MSHADOW_XINLINE size_t MSize() const { return MemSize<0>(); }
+  MSHADOW_XINLINE bool CheckContiguous() const { return shape_[kSubdim] == stride_; }
+  MSHADOW_XINLINE Tensor<Device, 2, DType> FlatTo2D() const {
     return Tensor<Device, 2, DType>(dptr_, shape_.FlatTo2D(), stride_, stream_);
   }
-  Tensor<Device, 1, DType> FlatTo1D() const {
+  MSHADOW_XINLINE Tensor<Device, 1, DType> FlatTo1D() const {
     return Tensor<Device, 1, DType>(dptr_, shape_.FlatTo1D(), stride_, stream_);
   }
-  Tensor<Device, kSubdim, DType> operator[](index_t i) const {
+  MSHADOW_XINLINE Tensor<Device, kSubdim, DType> operator[](index_t i) const {
     return Tensor<Device, kSubdim, DType>(dptr_ + MemSize<1>() * i, shape_.SubShape(), stride_, stream_);
   }
   /// The part from `begin` to `end` of the first dimension.
-  Tensor Slice(index_t begin, index_t end) const {
+  MSHADOW_XINLINE Tensor Slice(index_t begin, index_t end) const {
     Shape<dimension> s = shape_;
     s[0] = end - begin;
     return Tensor(dptr_ + MemSize<1>() * begin, s, stride_, stream_);
@@ -80,12 +81,13 @@ struct Tensor<Device, 1, DType> : public TRValue<Tensor<Device, 1, DType>, Devic
   index_t stride_ = 0;
   Stream<Device>* stream_ = nullptr;
 
-  Tensor() {}
-  explicit Tensor(const Shape<1>& shape) : shape_(shape) {}
-  Tensor(DType* dptr, const Shape<1>& shape) : dptr_(dptr), shape_(shape), stride_(shape[0]) {}
-  Tensor(DType* dptr, const Shape<1>& shape, Stream<Device>* stream)
+  MSHADOW_XINLINE Tensor() {}
+  MSHADOW_XINLINE explicit Tensor(const Shape<1>& shape) : shape_(shape) {}
+  MSHADOW_XINLINE Tensor(DType* dptr, const Shape<1>& shape)
+      : dptr_(dptr), shape_(shape), stride_(shape[0]) {}
+  MSHADOW_XINLINE Tensor(DType* dptr, const Shape<1>& shape, Stream<Device>* stream)
       : dptr_(dptr), shape_(shape), stride_(shape[0]), stream_(stream) {}
-  Tensor(DType* dptr, const Shape<1>& shape, index_t stride, Stream<Device>* stream)
+  MSHADOW_XINLINE Tensor(DType* dptr, const Shape<1>& shape, index_t stride, Stream<Device>* stream)
       : dptr_(dptr), shape_(shape), stride_(stride), stream_(stream) {}
   Tensor(const Tensor&) = default;
   /// Refers to the other tensor's memory: no element is copied.
@@ -96,19 +98,19 @@ struct Tensor<Device, 1, DType> : public TRValue<Tensor<Device, 1, DType>, Devic
   }
   Tensor& operator=(const DType& s) { return this->__assign(s); }
 
-  void set_stream(Stream<Device>* stream) { stream_ = stream; }
-  index_t size(index_t) const { return shape_[0]; }
-  size_t MSize() const { return shape_[0]; }
-  bool CheckContiguous() const { return true; }
-  Tensor FlatTo1D() const { return *this; }
-  Tensor<Device, 2, DType> FlatTo2D() const {
+  MSHADOW_XINLINE void set_stream(Stream<Device>* stream) { stream_ = stream; }
+  MSHADOW_XINLINE index_t size(index_t) const { return shape_[0]; }
+  MSHADOW_XINLINE size_t MSize() const { return shape_[0]; }
+  MSHADOW_XINLINE bool CheckContiguous() const { return true; }
+  MSHADOW_XINLINE Tensor FlatTo1D() const { return *this; }
+  MSHADOW_XINLINE Tensor<Device, 2, DType> FlatTo2D() const {
     return Tensor<Device, 2, DType>(dptr_, shape_.FlatTo2D(), stride_, stream_);
   }
-  Tensor Slice(index_t begin, index_t end) const {
+  MSHADOW_XINLINE Tensor Slice(index_t begin, index_t end) const {
     return Tensor(dptr_ + begin, Shape1(end - begin), end - begin, stream_);
   }
-  DType& operator[](index_t i) { return dptr_[i]; }
-  const DType& operator[](index_t i) const { return dptr_[i]; }
+  MSHADOW_XINLINE DType& operator[](index_t i) { return dptr_[i]; }
+  MSHADOW_XINLINE const DType& operator[](index_t i) const { return dptr_[i]; }
   expr::TransposeExp<Tensor, DType> T() const { return expr::TransposeExp<Tensor, DType>(*this); }
 };
 
@@ -117,6 +119,7 @@ struct Tensor<Device, 1, DType> : public TRValue<Tensor<Device, 1, DType>, Devic
 #include <mshadow/dot_engine.h>
 #include <mshadow/expr_engine.h>
 #include <mshadow/extension.h>
+#include <mshadow/index_ops.h>
 #include <mshadow/memory.h>
 #include <mshadow/random.h>
 #include <mshadow/softmax.h>

@@ -20,6 +20,9 @@
 #if !defined(MXNET_USE_CUDNN)
 #define MXNET_USE_CUDNN 0
 #endif
+#if MXNET_USE_CUDA
+#include <tarsia/th/cuda_parts.cuh>
+#endif
 #define MXNET_USE_MKL2017 0
 #define MXNET_USE_MKLDNN 0
 #define MXNET_USE_NNPACK 0

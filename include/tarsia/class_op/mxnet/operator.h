@@ -21,6 +21,9 @@ namespace mxnet {
 /// What an op does to an output.
 enum OpReqType { kNullOp, kWriteTo, kWriteInplace, kAddTo };
 
+/// How the engine of MXNet calls an op. Tarsia calls all ops in one way.
+enum ExecType { kSync, kAsync, kCrossDeviceCopy };
+
 namespace engine {
 /// Calls of Tarsia's ops end when they return: there is nothing to complete.
 struct CallbackOnComplete {
@@ -43,7 +46,9 @@ struct OpContext {
 /// The base of operators: what computes.
 class Operator {
  public:
-  enum ExecType { kSync, kAsync, kCrossDeviceCopy };
+  typedef ::mxnet::ExecType ExecType;
+  static constexpr ExecType kSync = ::mxnet::kSync, kAsync = ::mxnet::kAsync,
+                            kCrossDeviceCopy = ::mxnet::kCrossDeviceCopy;
   virtual ~Operator() {}
   virtual void Forward(const OpContext& ctx, const std::vector<TBlob>& in_data,
                        const std::vector<OpReqType>& req, const std::vector<TBlob>& out_data,
@@ -98,6 +103,7 @@ class OperatorProperty {
     return CreateOperator(ctx);
   }
   virtual std::string TypeString() const = 0;
+  virtual ExecType exec_type() const { return kSync; }
   virtual std::vector<ResourceRequest> ForwardResource(const std::vector<TShape>&) const { return {}; }
   virtual std::vector<ResourceRequest> BackwardResource(const std::vector<TShape>&) const { return {}; }
   /// What backward needs, of the numbers that it gets.

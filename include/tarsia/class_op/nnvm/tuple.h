@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <dmlc/common.h>
 #include <dmlc/logging.h>
 #include <mshadow/shape.h>
 
@@ -154,6 +155,25 @@ class TShape : public Tuple<dim_t> {
 };
 
 }  // namespace nnvm
+
+namespace std {
+template <class T>
+struct hash<nnvm::Tuple<T>> {
+  size_t operator()(const nnvm::Tuple<T>& items) const {
+    size_t all = items.ndim();
+    for (const T& item : items) all = dmlc::HashCombine(all, item);
+    return all;
+  }
+};
+template <>
+struct hash<nnvm::TShape> {
+  size_t operator()(const nnvm::TShape& shape) const { return hash<nnvm::Tuple<nnvm::dim_t>>()(shape); }
+};
+}  // namespace std
+
+namespace mshadow {
+using ::nnvm::TShape;  // where it was before nnvm
+}  // namespace mshadow
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
 #pragma clang optimize on
 #endif

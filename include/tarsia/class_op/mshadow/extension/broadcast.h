@@ -1,7 +1,7 @@
 // Vectors and tensors repeated along further dimensions. Device code sees this file, too.
 #pragma once
 
-#include <mshadow/plan.h>
+#include <mshadow/extension/steps.h>
 
 namespace mshadow {
 namespace expr {
@@ -34,24 +34,6 @@ class Plan<BroadcastScalarExp<Src, DType, dimdst>, DType> {
 
  private:
   Plan<Src, DType> src_;
-};
-
-template <class Src, class DType, int dimsrc, int dimdst>
-struct BroadcastAxisExp;
-template <class Src, class DType, int dimsrc, int dimdst>
-class Plan<BroadcastAxisExp<Src, DType, dimsrc, dimdst>, DType> {
- public:
-  Plan(const Plan<Src, DType>& src, size_t last, size_t src_last, size_t size, size_t trailing)
-      : src_(src), last_(last), src_last_(src_last), size_(size), trailing_(trailing) {}
-  MSHADOW_XINLINE DType Eval(index_t y, index_t x) const {
-    const size_t i = static_cast<size_t>(y) * last_ + x;
-    const size_t k = i / trailing_ / size_ * trailing_ + i % trailing_;
-    return src_.Eval(static_cast<index_t>(k / src_last_), static_cast<index_t>(k % src_last_));
-  }
-
- private:
-  Plan<Src, DType> src_;
-  size_t last_, src_last_, size_, trailing_;
 };
 
 template <class Src, class DType>
@@ -108,48 +90,34 @@ BroadcastScalarExp<real_t<Src>, DType, dimdst> broadcast_scalar(const Exp<Src, D
   return BroadcastScalarExp<real_t<Src>, DType, dimdst>(Real<Src>::of(src.self()), shape);
 }
 
-template <class Src, class DType, int dimsrc, int dimdst>
-struct BroadcastAxisExp
-    : public MakeTensorExp<BroadcastAxisExp<Src, DType, dimsrc, dimdst>, Src, dimdst, DType> {
-  Src src_;
-  size_t src_last_, size_, trailing_ = 1;
-  /// `at` is the dimension of the result along which all elements are alike.
-  BroadcastAxisExp(const Src& src, int at, index_t size) : src_(src), size_(size) {
-    const Shape<dimsrc> have = ShapeCheck<dimsrc, Src>::Check(src);
-    CHECK(at >= 0 && at < dimdst) << "broadcast: there is no axis " << at;
-    if (dimsrc == dimdst) CHECK_EQ(have[at], 1U) << "broadcast_keepdim: the axis has more than one element";
-    for (int i = 0, k = 0; i < dimdst; ++i) {
-      if (i == at) {
-        this->shape_[i] = size;
-        k += dimsrc == dimdst;
-      } else {
-        this->shape_[i] = have[k++];
-      }
-      if (i > at) trailing_ *= this->shape_[i];
-    }
-    src_last_ = have[dimsrc - 1];
+/// `at` is the dimension of the result along which all elements are alike.
+template <int dim, class Src, class DType, int kind>
+StepsExp<real_t<Src>, DType, dim> broadcast_along(const Exp<Src, DType, kind>& e, int at, index_t size) {
+  constexpr int dimsrc = ExpInfo<Src>::kDim;
+  const real_t<Src>& src = Real<Src>::of(e.self());
+  const Shape<dimsrc> have = ShapeCheck<dimsrc, real_t<Src>>::Check(src);
+  CHECK(at >= 0 && at < dim) << "broadcast: there is no axis " << at;
+  if (dimsrc == dim) CHECK_EQ(have[at], 1U) << "broadcast_keepdim: the axis has more than one element";
+  Shape<dim> shape, steps;
+  for (int i = 0, k = 0; i < dim; ++i) {
+    const bool is_repeated = i == at;
+    shape[i] = is_repeated ? size : have[k];
+    steps[i] = is_repeated ? 0 : step_of(have, k);
+    k += !is_repeated || dimsrc == dim;
   }
-};
-template <class Src, class DType, int dimsrc, int dimdst>
-Plan<BroadcastAxisExp<Src, DType, dimsrc, dimdst>, DType> MakePlan(
-    const MakeTensorExp<BroadcastAxisExp<Src, DType, dimsrc, dimdst>, Src, dimdst, DType>& e) {
-  const auto& b = e.real_self();
-  return Plan<BroadcastAxisExp<Src, DType, dimsrc, dimdst>, DType>(MakePlan(b.src_), e.shape_[dimdst - 1],
-                                                                   b.src_last_, b.size_, b.trailing_);
+  return StepsExp<real_t<Src>, DType, dim>(src, shape, steps, have[dimsrc - 1]);
 }
 /// A further dimension behind `axis`.
 template <class Src, class DType, int kind>
-BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim + 1> broadcast_with_axis(
-    const Exp<Src, DType, kind>& src, int axis, index_t size) {
-  return BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim + 1>(
-      Real<Src>::of(src.self()), axis + 1, size);
+StepsExp<real_t<Src>, DType, ExpInfo<Src>::kDim + 1> broadcast_with_axis(const Exp<Src, DType, kind>& src,
+                                                                         int axis, index_t size) {
+  return broadcast_along<ExpInfo<Src>::kDim + 1>(src, axis + 1, size);
 }
 /// Dimension `axis`, of one element, repeated.
 template <class Src, class DType, int kind>
-BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim> broadcast_keepdim(
-    const Exp<Src, DType, kind>& src, int axis, index_t size) {
-  return BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim>(
-      Real<Src>::of(src.self()), axis, size);
+StepsExp<real_t<Src>, DType, ExpInfo<Src>::kDim> broadcast_keepdim(const Exp<Src, DType, kind>& src, int axis,
+                                                                   index_t size) {
+  return broadcast_along<ExpInfo<Src>::kDim>(src, axis, size);
 }
 
 template <class Src, class DType>
@@ -167,6 +135,26 @@ Plan<RepmatExp<Src, DType>, DType> MakePlan(const MakeTensorExp<RepmatExp<Src, D
 template <class Src, class DType, int kind>
 RepmatExp<real_t<Src>, DType> repmat(const Exp<Src, DType, kind>& src, index_t rows) {
   return RepmatExp<real_t<Src>, DType>(Real<Src>::of(src.self()), rows);
+}
+
+/// Dimensions of one element repeated, to a shape of as many dimensions.
+template <class Src, class DType, int kind>
+StepsExp<real_t<Src>, DType, ExpInfo<Src>::kDim> broadcast_to(const Exp<Src, DType, kind>& e,
+                                                              const Shape<ExpInfo<Src>::kDim>& shape) {
+  constexpr int dim = ExpInfo<Src>::kDim;
+  const real_t<Src>& src = Real<Src>::of(e.self());
+  const Shape<dim> have = ShapeCheck<dim, real_t<Src>>::Check(src);
+  Shape<dim> steps;
+  for (int i = 0; i < dim; ++i) {
+    CHECK(have[i] == shape[i] || have[i] == 1) << "broadcast_to: " << have << " does not go to " << shape;
+    steps[i] = have[i] == 1 ? 0 : step_of(have, i);
+  }
+  return StepsExp<real_t<Src>, DType, dim>(src, shape, steps, have[dim - 1]);
+}
+template <class Src, class DType, int kind, class AnyShape>
+StepsExp<real_t<Src>, DType, ExpInfo<Src>::kDim> broadcast_to(const Exp<Src, DType, kind>& src,
+                                                              const AnyShape& shape) {
+  return broadcast_to(src, shape.template get<ExpInfo<Src>::kDim>());
 }
 
 }  // namespace expr

@@ -1,7 +1,7 @@
 // Expressions of images: the last two dimensions are rows and columns. Device code sees this file, too.
 #pragma once
 
-#include <mshadow/plan.h>
+#include <mshadow/extension/sequence.h>
 
 namespace mshadow {
 namespace expr {
@@ -41,19 +41,6 @@ class Plan<CroppingExp<Src, DType, dim>, DType> {
  private:
   Plan<Src, DType> src_;
   index_t at_y_, at_x_, rows_, src_rows_;
-};
-
-template <class Src, class DType, int dim>
-struct MirroringExp;
-template <class Src, class DType, int dim>
-class Plan<MirroringExp<Src, DType, dim>, DType> {
- public:
-  Plan(const Plan<Src, DType>& src, index_t cols) : src_(src), cols_(cols) {}
-  MSHADOW_XINLINE DType Eval(index_t i, index_t x) const { return src_.Eval(i, cols_ - 1 - x); }
-
- private:
-  Plan<Src, DType> src_;
-  index_t cols_;
 };
 
 template <class Src, class DType, int dim>
@@ -201,7 +188,8 @@ struct CroppingExp : public MakeTensorExp<CroppingExp<Src, DType, dim>, Src, dim
       : src_(src), at_y_(at_y), at_x_(at_x) {
     this->shape_ = ShapeCheck<dim, Src>::Check(src);
     src_rows_ = this->shape_[dim - 2];
-    CHECK(at_y + size[0] <= src_rows_ && at_x + size[1] <= this->shape_[dim - 1])
+    const index_t cols = this->shape_[dim - 1];
+    CHECK(size[0] <= src_rows_ && at_y <= src_rows_ - size[0] && size[1] <= cols && at_x <= cols - size[1])
         << "crop: " << size << " at (" << at_y << "," << at_x << ") is not inside " << this->shape_;
     this->shape_[dim - 2] = size[0];
     this->shape_[dim - 1] = size[1];
@@ -229,20 +217,10 @@ CroppingExp<real_t<Src>, DType, ExpInfo<Src>::kDim> crop(const Exp<Src, DType, k
   return crop(src, size, (have[dim - 2] - size[0]) / 2, (have[dim - 1] - size[1]) / 2);
 }
 
-template <class Src, class DType, int dim>
-struct MirroringExp : public MakeTensorExp<MirroringExp<Src, DType, dim>, Src, dim, DType> {
-  Src src_;
-  explicit MirroringExp(const Src& src) : src_(src) { this->shape_ = ShapeCheck<dim, Src>::Check(src); }
-};
-template <class Src, class DType, int dim>
-Plan<MirroringExp<Src, DType, dim>, DType> MakePlan(
-    const MakeTensorExp<MirroringExp<Src, DType, dim>, Src, dim, DType>& e) {
-  return Plan<MirroringExp<Src, DType, dim>, DType>(MakePlan(e.real_self().src_), e.shape_[dim - 1]);
-}
 /// The columns in the other order.
 template <class Src, class DType, int kind>
-MirroringExp<real_t<Src>, DType, ExpInfo<Src>::kDim> mirror(const Exp<Src, DType, kind>& src) {
-  return MirroringExp<real_t<Src>, DType, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()));
+FlipExp<real_t<Src>, DType, ExpInfo<Src>::kDim> mirror(const Exp<Src, DType, kind>& src) {
+  return flip(src, ExpInfo<Src>::kDim - 1);
 }
 
 template <class Src, class DType, int dim>
@@ -271,6 +249,10 @@ UpSamplingNearestExp<real_t<Src>, DType, ExpInfo<Src>::kDim> upsampling_nearest(
   return UpSamplingNearestExp<real_t<Src>, DType, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), scale);
 }
 
+inline void check_steps(const char* name, const Shape<4>& window) {
+  CHECK(window[2] && window[3]) << name << ": a step of 0 leads nowhere";
+}
+
 template <class Reducer, class Src, class DType, int dim>
 struct PoolingExp : public MakeTensorExp<PoolingExp<Reducer, Src, DType, dim>, Src, dim, DType> {
   Src src_;
@@ -282,6 +264,7 @@ struct PoolingExp : public MakeTensorExp<PoolingExp<Reducer, Src, DType, dim>, S
     CHECK(src_cols_ >= window[1] && src_rows_ >= window[0])
         << "PoolingExp: kernel must be smaller than image: " << window[0] << " by " << window[1] << " of "
         << this->shape_;
+    check_steps("pool", window);
     this->shape_[dim - 2] = size[0];
     this->shape_[dim - 1] = size[1];
   }
@@ -308,6 +291,7 @@ PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, 
   constexpr int dim = ExpInfo<Src>::kDim;
   const Shape<dim> have = ShapeCheck<dim, real_t<Src>>::Check(Real<Src>::of(src.self()));
   CHECK(have[dim - 2] >= rows && have[dim - 1] >= cols) << "PoolingExp: kernel must be smaller than image";
+  check_steps("pool", Shape4(rows, cols, step_y, step_x));
   return pool<Reducer>(src, Shape2((have[dim - 2] - rows) / step_y + 1, (have[dim - 1] - cols) / step_x + 1),
                        rows, cols, step_y, step_x);
 }
@@ -331,6 +315,9 @@ struct UnPoolingExp
     CHECK_EQ(small, (ShapeCheck<dim, Grad>::Check(grad)))
         << "unpool: the gradient has another shape than the pooled";
     this->shape_ = ShapeCheck<dim, Src>::Check(src);
+    check_steps("unpool", window);
+    for (int i = 0; i < dim - 2; ++i)
+      CHECK_EQ(this->shape_[i], small[i]) << "unpool: the pooled are not of these images";
     pooled_rows_ = small[dim - 2], pooled_cols_ = small[dim - 1];
   }
 };

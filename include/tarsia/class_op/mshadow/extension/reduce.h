@@ -26,7 +26,7 @@ class Plan<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, DType> 
                                                     static_cast<index_t>(at % src_last_))));
       if (mask && !(before == all)) found = k;
     }
-    return mask ? static_cast<DType>(static_cast<float>(found)) : static_cast<DType>(all);
+    return mask ? static_cast<DType>(found) : static_cast<DType>(all);
   }
 
  private:

@@ -1,7 +1,7 @@
 // The same elements in another shape, or with axes in another order. Device code sees this file, too.
 #pragma once
 
-#include <mshadow/plan.h>
+#include <mshadow/extension/steps.h>
 
 namespace mshadow {
 namespace expr {
@@ -21,28 +21,6 @@ class Plan<ReshapeExp<Src, DType, dimdst, dimsrc>, DType> {
  private:
   Plan<Src, DType> src_;
   size_t last_, src_last_;
-};
-
-template <class Src, class DType, int dim>
-struct TransposeExExp;
-template <class Src, class DType, int dim>
-class Plan<TransposeExExp<Src, DType, dim>, DType> {
- public:
-  Plan(const Plan<Src, DType>& src, const Shape<dim>& shape, const Shape<dim>& steps, size_t src_last)
-      : src_(src), shape_(shape), steps_(steps), src_last_(src_last) {}
-  MSHADOW_XINLINE DType Eval(index_t y, index_t x) const {
-    size_t at = static_cast<size_t>(x) * steps_[dim - 1];
-    for (int i = dim - 2; i >= 0; --i) {
-      at += static_cast<size_t>(y % shape_[i]) * steps_[i];
-      y /= shape_[i];
-    }
-    return src_.Eval(static_cast<index_t>(at / src_last_), static_cast<index_t>(at % src_last_));
-  }
-
- private:
-  Plan<Src, DType> src_;
-  Shape<dim> shape_, steps_;
-  size_t src_last_;
 };
 
 template <class Src, class DType, int dimdst, int dimsrc>
@@ -69,39 +47,26 @@ ReshapeExp<real_t<Src>, DType, dimdst, ExpInfo<Src>::kDim> reshape(const Exp<Src
   return ReshapeExp<real_t<Src>, DType, dimdst, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), shape);
 }
 
-template <class Src, class DType, int dim>
-struct TransposeExExp : public MakeTensorExp<TransposeExExp<Src, DType, dim>, Src, dim, DType> {
-  Src src_;
-  Shape<dim> steps_;
-  size_t src_last_;
-  TransposeExExp(const Src& src, const Shape<dim>& axes) : src_(src) {
-    const Shape<dim> have = ShapeCheck<dim, Src>::Check(src);
-    for (int i = 0; i < dim; ++i) {
-      CHECK_LT(axes[i], static_cast<index_t>(dim)) << "transpose: there is no such axis";
-      this->shape_[i] = have[axes[i]];
-      steps_[i] = have.ProdShape(static_cast<int>(axes[i]) + 1, dim);
-    }
-    src_last_ = have[dim - 1];
-  }
-};
-template <class Src, class DType, int dim>
-Plan<TransposeExExp<Src, DType, dim>, DType> MakePlan(
-    const MakeTensorExp<TransposeExExp<Src, DType, dim>, Src, dim, DType>& e) {
-  const auto& t = e.real_self();
-  return Plan<TransposeExExp<Src, DType, dim>, DType>(MakePlan(t.src_), e.shape_, t.steps_, t.src_last_);
-}
 /// Axis i of the result is axis axes[i] of the operand.
 template <class Src, class DType, int kind, int dim>
-TransposeExExp<real_t<Src>, DType, dim> transpose(const Exp<Src, DType, kind>& src, const Shape<dim>& axes) {
-  return TransposeExExp<real_t<Src>, DType, dim>(Real<Src>::of(src.self()), axes);
+StepsExp<real_t<Src>, DType, dim> transpose(const Exp<Src, DType, kind>& e, const Shape<dim>& axes) {
+  const real_t<Src>& src = Real<Src>::of(e.self());
+  const Shape<dim> have = ShapeCheck<dim, real_t<Src>>::Check(src);
+  Shape<dim> shape, steps;
+  for (int i = 0; i < dim; ++i) {
+    CHECK_LT(axes[i], static_cast<index_t>(dim)) << "transpose: there is no such axis";
+    shape[i] = have[axes[i]];
+    steps[i] = step_of(have, static_cast<int>(axes[i]));
+  }
+  return StepsExp<real_t<Src>, DType, dim>(src, shape, steps, have[dim - 1]);
 }
 template <int axis1, int axis2, class Src, class DType, int kind>
-TransposeExExp<real_t<Src>, DType, ExpInfo<Src>::kDim> swapaxis(const Exp<Src, DType, kind>& src) {
+StepsExp<real_t<Src>, DType, ExpInfo<Src>::kDim> swapaxis(const Exp<Src, DType, kind>& src) {
   constexpr int dim = ExpInfo<Src>::kDim;
   static_assert(axis1 < dim && axis2 < dim, "mshadow: swapaxis names an axis that its operand does not have");
   Shape<dim> axes;
   for (int i = 0; i < dim; ++i) axes[i] = static_cast<index_t>(i == axis1 ? axis2 : i == axis2 ? axis1 : i);
-  return TransposeExExp<real_t<Src>, DType, dim>(Real<Src>::of(src.self()), axes);
+  return transpose(src, axes);
 }
 
 }  // namespace expr

@@ -6,18 +6,30 @@
 namespace mxnet {
 namespace op {
 
-/// Functions of floats and doubles; other numbers are computed with as floats.
+/// Functions of floats and doubles. Halves are computed as floats, and whole numbers as doubles.
 namespace math {
-#define TARSIA_DETAIL_MATH(name, of_float, of_double) \
-  MSHADOW_XINLINE float name(float a) {               \
-    return ::of_float(a);                             \
-  }                                                   \
-  MSHADOW_XINLINE double name(double a) {             \
-    return ::of_double(a);                            \
-  }                                                   \
-  template <class T>                                  \
-  MSHADOW_XINLINE float name(const T& a) {            \
-    return ::of_float(static_cast<float>(a));         \
+template <class T>
+struct computed {
+  typedef double type;
+};
+template <>
+struct computed<float> {
+  typedef float type;
+};
+template <>
+struct computed<mshadow::half::half_t> {
+  typedef float type;
+};
+#define TARSIA_DETAIL_MATH(name, of_float, of_double)           \
+  MSHADOW_XINLINE float name(float a) {                         \
+    return ::of_float(a);                                       \
+  }                                                             \
+  MSHADOW_XINLINE double name(double a) {                       \
+    return ::of_double(a);                                      \
+  }                                                             \
+  template <class T>                                            \
+  MSHADOW_XINLINE typename computed<T>::type name(const T& a) { \
+    return name(static_cast<typename computed<T>::type>(a));    \
   }
 TARSIA_DETAIL_MATH(exp, expf, exp)
 TARSIA_DETAIL_MATH(expm1, expm1f, expm1)
@@ -47,16 +59,17 @@ TARSIA_DETAIL_MATH(trunc, truncf, trunc)
 TARSIA_DETAIL_MATH(tgamma, tgammaf, tgamma)
 TARSIA_DETAIL_MATH(lgamma, lgammaf, lgamma)
 #undef TARSIA_DETAIL_MATH
-#define TARSIA_DETAIL_MATH(name, of_float, of_double)                \
-  MSHADOW_XINLINE float name(float a, float b) {                     \
-    return ::of_float(a, b);                                         \
-  }                                                                  \
-  MSHADOW_XINLINE double name(double a, double b) {                  \
-    return ::of_double(a, b);                                        \
-  }                                                                  \
-  template <class T>                                                 \
-  MSHADOW_XINLINE float name(const T& a, const T& b) {               \
-    return ::of_float(static_cast<float>(a), static_cast<float>(b)); \
+#define TARSIA_DETAIL_MATH(name, of_float, of_double)                       \
+  MSHADOW_XINLINE float name(float a, float b) {                            \
+    return ::of_float(a, b);                                                \
+  }                                                                         \
+  MSHADOW_XINLINE double name(double a, double b) {                         \
+    return ::of_double(a, b);                                               \
+  }                                                                         \
+  template <class T>                                                        \
+  MSHADOW_XINLINE typename computed<T>::type name(const T& a, const T& b) { \
+    typedef typename computed<T>::type C;                                   \
+    return name(static_cast<C>(a), static_cast<C>(b));                      \
   }
 TARSIA_DETAIL_MATH(pow, powf, pow)
 TARSIA_DETAIL_MATH(fmod, fmodf, fmod)
@@ -70,8 +83,31 @@ MSHADOW_XINLINE double id(double a) {
   return a;
 }
 template <class T>
-MSHADOW_XINLINE float id(const T& a) {
-  return static_cast<float>(a);
+MSHADOW_XINLINE typename computed<T>::type id(const T& a) {
+  return static_cast<typename computed<T>::type>(a);
+}
+/// The derivative of lgamma: Abramowitz and Stegun, "Handbook of Mathematical
+/// Functions", 6.3.5, 6.3.7, 6.3.18.
+MSHADOW_XINLINE double digamma(double a) {
+  double sum = 0;
+  if (a <= 0) {  // by reflection; there is none at 0 and whole numbers below it
+    if (a == ::floor(a)) return __builtin_nan("");
+    sum = -3.14159265358979323846 / ::tan(3.14159265358979323846 * a);
+    a = 1 - a;
+  }
+  for (; a < 10; a += 1) sum -= 1 / a;
+  const double r = 1 / (a * a);
+  return sum + ::log(a) - 0.5 / a -
+         r * (1.0 / 12 -
+              r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r * (1.0 / 132 - r * 691 / 32760)))));
+}
+template <class T>
+MSHADOW_XINLINE typename computed<T>::type digamma(const T& a) {
+  return static_cast<typename computed<T>::type>(digamma(static_cast<double>(id(a))));
+}
+template <class T>
+MSHADOW_XINLINE bool isnan(const T& a) {
+  return !(a == a);
 }
 template <class T>
 MSHADOW_XINLINE auto sqr(const T& a) -> decltype(id(a)) {
@@ -235,7 +271,37 @@ struct clip {
   }
 };
 MXNET_UNARY_MATH_OP(gamma, math::tgamma(a));
+MXNET_UNARY_MATH_OP(gamma_grad, math::tgamma(a) * math::digamma(a));
 MXNET_UNARY_MATH_OP(gammaln, math::lgamma(a));
+MXNET_UNARY_MATH_OP(gammaln_grad, math::digamma(a));
+
+// Reducers, and the gradients of their results. `a` is an element, and `b` the result.
+struct product {
+  template <typename DType>
+  MSHADOW_XINLINE static void Reduce(DType& to, DType value) {
+    to *= value;
+  }
+  template <typename DType>
+  MSHADOW_XINLINE static void SetInitValue(DType& start) {
+    start = DType(1.0f);
+  }
+};
+/// The sum of what is a number.
+struct nansum : public mshadow::red::sum {
+  template <typename DType>
+  MSHADOW_XINLINE static void Reduce(DType& to, DType value) {
+    if (!math::isnan(value)) to += value;
+  }
+};
+struct nanprod : public product {
+  template <typename DType>
+  MSHADOW_XINLINE static void Reduce(DType& to, DType value) {
+    if (!math::isnan(value)) to *= value;
+  }
+};
+MXNET_BINARY_MATH_OP(product_grad, math::id(b) / math::id(a));
+MXNET_BINARY_MATH_OP(nansum_grad, (void(b), math::isnan(a) ? 0.0f : 1.0f));
+MXNET_BINARY_MATH_OP(nanprod_grad, math::isnan(a) ? decltype(math::id(b))(0) : math::id(b) / math::id(a));
 /// A parabola where |a| < 1 / b², which a line goes on from.
 struct smooth_l1_loss {
   template <typename DType>
