@@ -116,6 +116,7 @@ registry::ModuleFile to_module_file(pipeline::Module module, std::string name,
           .key = std::move(module.key),
           .origin = module.origin,
           .warnings = std::move(module.warnings),
+          .library_dirs = std::move(module.library_dirs),
           .origins = std::move(origins)};
 }
 
@@ -195,10 +196,11 @@ int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_
     const bool is_part = source.options.undefined == "load";
     pipeline::Module module = compile(std::move(source));
     const Mapping file(module.file.get());
+    const std::vector<std::string> library_dirs = module.library_dirs;
     // A part of something larger needs nothing to call.
     if (!is_part && registry::seems_empty(file.bytes(), module.cuda))
       registry::load_module(to_module_file(std::move(module), name));  // says what is missing
-    registry::export_library(file.bytes(), output);
+    registry::export_library(file.bytes(), output, library_dirs);
   });
 }
 

@@ -7,6 +7,9 @@
 namespace tarsia::cache {
 namespace {
 
+constexpr const char* k_of_every_machine[] = {"/usr/include", "/usr/local/include", "/usr/local/lib",
+                                              "/usr/lib",     "/usr/lib64",         "/lib/x86_64-linux-gnu"};
+
 /// Without ".", ".." and doubled or trailing slashes; links are not looked at, as in the compiler.
 std::string normal(const std::string& path) {
   std::string plain = std::filesystem::path(path).lexically_normal().string();
@@ -72,7 +75,9 @@ bool Place::is_in(std::string_view bytes) const {
 
 bool is_portable(std::string_view name) {
   if (leads_out(name)) return false;
-  return name.starts_with('<') || below(name, "/usr/include") || below(name, "/usr/local/include");
+  return name.starts_with('<') || std::ranges::any_of(k_of_every_machine, [&](const char* folder) {
+           return below(name, folder).has_value();
+         });
 }
 
 }  // namespace tarsia::cache

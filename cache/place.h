@@ -48,7 +48,7 @@ class Place {
 };
 
 /// Whether a name means the same file on other machines, as far as names tell: it is below a root, or in the
-/// machine's own folders of headers.
+/// machine's own folders of headers and libraries.
 bool is_portable(std::string_view name);
 
 }  // namespace tarsia::cache

@@ -1,6 +1,7 @@
 // Roots of a request, and the includes of a text.
 #include "jit/readable.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace tarsia::jit {
@@ -11,6 +12,23 @@ std::vector<std::string> readable_roots(const CompileRequest& request) {
     roots.insert(roots.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.end());
   roots.insert(roots.end(), std::begin(k_machine_dirs), std::end(k_machine_dirs));
   return roots;
+}
+
+std::vector<std::string> LibraryFolders::all() const {
+  std::vector<std::string> folders = searched;
+  folders.insert(folders.end(), of_paths.begin(), of_paths.end());
+  folders.insert(folders.end(), of_cuda.begin(), of_cuda.end());
+  return folders;
+}
+
+LibraryFolders library_folders(const CompileRequest& request) {
+  const CompileOptions& options = request.options;
+  if (options.libraries.empty()) return {};
+  LibraryFolders folders{.searched = options.library_dirs, .of_cuda = request.cuda_parts.library_dirs};
+  for (const std::string& library : options.libraries)
+    if (const std::size_t end = library.rfind('/'); end != library.npos)
+      folders.of_paths.push_back(library.substr(0, std::max<std::size_t>(end, 1)));
+  return folders;
 }
 
 bool is_below(std::string_view path, std::string_view folder) {

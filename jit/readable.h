@@ -1,4 +1,4 @@
-// Which files of the user's a request may read: the rules that the worker's file system and its client share.
+// Where the files lie that a request may read: the rules that the worker and its client share.
 #pragma once
 
 #include <string>
@@ -18,6 +18,15 @@ inline constexpr const char* k_machine_library_dirs[] = {"/usr/local/lib", "/usr
 
 /// The folders whose headers a request may read.
 std::vector<std::string> readable_roots(const CompileRequest& request);
+
+/// The folders of the libraries that a request links, without the machine's. Empty if it links none.
+struct LibraryFolders {
+  std::vector<std::string> searched;  ///< its library_dirs
+  std::vector<std::string> of_paths;  ///< of libraries that are given by path
+  std::vector<std::string> of_cuda;   ///< NVIDIA's, which are searched next
+  std::vector<std::string> all() const;
+};
+LibraryFolders library_folders(const CompileRequest& request);
 
 /// Whether a path is the folder or lies below it, by the text of both.
 bool is_below(std::string_view path, std::string_view folder);

@@ -10,6 +10,7 @@
 
 #include "base/machine/run_time.h"
 #include "jit/build_id.h"
+#include "jit/readable.h"
 #include "pipeline/inputs.h"
 
 namespace tarsia::pipeline {
@@ -148,7 +149,14 @@ void add(Sink& sink, const jit::kept::defines& defines) {
   }
 }
 
-/// `place` stands for the paths of the folders of headers; null: the paths count.
+/// Libraries, those that are paths by the names of the files.
+std::vector<std::string> named(std::vector<std::string> libraries, const cache::Place& place) {
+  for (std::string& library : libraries)
+    if (library.starts_with('/')) library = place.name_of(library);
+  return libraries;
+}
+
+/// `place` stands for the paths of the folders of headers and libraries; null: the paths count.
 template <class Sink>
 void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& around,
          const cache::Place* place) {
@@ -175,7 +183,11 @@ void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& aro
     if (!row.in_key) return;
     sink.begin("option", row.name);
     if constexpr (std::is_same_v<decltype(value), const std::vector<std::string>&>)
-      if (place && &value == &request.options.include_dirs) return sink.folders(place->relations(), value);
+      if (place) {
+        if (&value == &request.options.include_dirs || &value == &request.options.library_dirs)
+          return sink.folders(place->relations(), value);
+        if (&value == &request.options.libraries) return add(sink, named(value, *place));
+      }
     add(sink, value);
   });
   sink.begin("the CPU");
@@ -193,6 +205,7 @@ void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& aro
   // There, a library is looked for by its name alone.
   if (request.options.libraries.empty()) return;
   sink.begin("the folders of NVIDIA's libraries");
+  if (place) return sink.folders(place->relations(), request.cuda_parts.library_dirs);
   add(sink, request.cuda_parts.library_dirs);
 }
 
@@ -211,6 +224,13 @@ cache::Place place_of(const jit::CompileRequest& request) {
   };
   add("include_dirs", request.options.include_dirs);
   if (request.cuda) add("cuda", request.cuda_parts.include_dirs);
+  const jit::LibraryFolders folders = jit::library_folders(request);
+  add("library_dirs", folders.searched);
+  add("libraries", folders.of_paths);
+  add("cuda libraries", folders.of_cuda);
+  for (cache::Root& root : roots)  // modules name these folders
+    if (std::ranges::any_of(jit::k_machine_library_dirs, [&](const char* dir) { return root.path == dir; }))
+      root.name.clear();
   for (const char* folder : {"/usr/local/include", "/usr/include"}) roots.push_back({"", folder});
   return cache::Place(std::move(roots));
 }

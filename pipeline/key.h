@@ -25,12 +25,13 @@ struct Surroundings {
 /// from disk; cache/manifest.h adds those.
 cache::Key request_key(const jit::CompileRequest& request, const Surroundings& around = Surroundings::here());
 
-/// The same, but the include folders count by how they lie to each other, and not by their paths.
+/// The same, but the folders of headers and libraries count by how they lie to each other, and not by their
+/// paths.
 cache::Key shared_key(const jit::CompileRequest& request, const cache::Place& place,
                       const Surroundings& around = Surroundings::here());
 
-/// The roots of a resolved request: its include folders by their places in the list, CUDA's, and the
-/// machine's folders of headers, whose files keep their paths.
+/// The roots of a resolved request: its include folders by their places in the list, CUDA's, those of its
+/// libraries, and the machine's folders of headers, whose files keep their paths.
 cache::Place place_of(const jit::CompileRequest& request);
 
 /// Whether other places may use a module of the request. One whose module names the source's lines has the

@@ -37,7 +37,8 @@ Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
                 .origin = found.origin,
                 .fetched = cache::has_mark(found.meta),
                 .cuda = request.cuda,
-                .warnings = decode_meta(found.meta)};
+                .warnings = decode_meta(found.meta),
+                .library_dirs = jit::library_folders(request).all()};
   move_to(module.warnings, request);
   if (!found.path.starts_with("/proc/")) module.path = std::move(found.path);
   module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));

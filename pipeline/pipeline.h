@@ -36,6 +36,7 @@ struct Module {
   bool fetched = false;  ///< from a shared store, now or earlier
   bool cuda = false;     ///< whether it was compiled as CUDA
   std::vector<Diagnostic> warnings;
+  std::vector<std::string> library_dirs = {};  ///< where the libraries lie that it needs, for its loader
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds; empty unless compiled
 };
 

@@ -32,6 +32,7 @@
 #include "registry/host_table.h"
 #include "registry/library/elf.h"
 #include "registry/library/needed_libraries.h"
+#include "registry/library/run_path.h"
 #include "registry/op/op_description.h"
 #include "registry/op/op_registry.h"
 #include "registry/preload.h"
@@ -134,11 +135,16 @@ class LibraryLoader {
     if (elf.sanitizer) require_in_process(*elf.sanitizer, m_module.path);
     const InLoader in_loader;
     open_needed(elf, m_module.path);
+    if (const auto with_folders = with_run_path(file.bytes(), elf, m_module.library_dirs, m_module.path)) {
+      m_module.file = make_memfd("tarsia-module", *with_folders);
+      m_module.file_path.clear();
+    }
 
     // From here on the destructor of the last reference unmaps.
     Ref<Library> library = Ref<Library>::adopt(new Library());
     library->m_name = m_module.name;
     library->m_origin = m_module.origin;
+    library->m_library_dirs = m_module.library_dirs;
     library->m_warning_texts = std::move(m_module.warnings);
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
@@ -401,13 +407,16 @@ bool seems_empty(std::string_view file, bool is_cuda) {
          !read_elf(file, path).has_effects;
 }
 
-void export_library(std::string_view file, const std::string& path) {
+void export_library(std::string_view file, const std::string& path,
+                    const std::vector<std::string>& library_dirs) {
   const ElfLibrary elf = read_elf(file, path);
-  write_file(path, file.substr(0, elf.image_bytes), 0755);
+  const std::string_view image = file.substr(0, elf.image_bytes);
+  const std::optional<std::string> with_folders = with_run_path(image, elf, library_dirs, path);
+  write_file(path, with_folders ? *with_folders : image, 0755);
 }
 
 void Library::export_to(const std::string& path) const {
-  export_library(m_module ? m_module->bytes.bytes() : std::string_view(), path);
+  export_library(m_module ? m_module->bytes.bytes() : std::string_view(), path, m_library_dirs);
 }
 
 void Library::pin() {
@@ -434,6 +443,10 @@ void* Library::symbol(const char* name) const {
   const bool shown = std::ranges::binary_search(all, std::string_view(name), {},
                                                 [](const char* one) { return std::string_view(one); });
   return shown ? dlsym(m_module->handle, name) : nullptr;
+}
+
+void* Library::linked_symbol(const char* name) const {
+  return m_module ? dlsym(m_module->handle, name) : nullptr;
 }
 
 Ref<Library> Library::hold(const std::string& name, std::span<const tarsia_op* const> ops,

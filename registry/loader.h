@@ -23,6 +23,8 @@ struct ModuleFile {
   std::string key = {};  ///< names the content, for preload(); empty: none has it
   Origin origin = Origin::prebuilt;
   std::vector<Diagnostic> warnings;
+  std::vector<std::string> library_dirs =
+      {};                                ///< where libraries lie that it needs (base/machine/run_path.h)
   std::vector<TextOrigin> origins = {};  ///< of the source's texts, for reports of crashes
 };
 

@@ -29,13 +29,14 @@ CellModule::CellModule(const pipeline::Module& module, const std::string& name) 
   file.name = name;
   file.origin = module.origin;
   file.warnings = module.warnings;
+  file.library_dirs = module.library_dirs;
   m_library = registry::load_module(std::move(file));
   m_table = static_cast<const CellTable*>(m_library->symbol(k_table));
   if (!m_table || m_table->version != k_version) throw LoadError(name + " is no cell of this Tarsia's");
 }
 
 void* CellModule::find_elsewhere(const char* name) const {
-  if (void* found = m_library->symbol(name)) return found;
+  if (void* found = m_library->linked_symbol(name)) return found;
   return ::dlsym(RTLD_DEFAULT, name);
 }
 

@@ -67,11 +67,8 @@ ReadableFiles::ReadableFiles(const CompileRequest& request) : m_roots(readable_r
     m_roots.insert(m_roots.end(), folders.begin(), folders.end());
   };
   add(request.cuda_parts.include_dirs);
-  add(request.options.library_dirs);
-  add(request.cuda_parts.library_dirs);
+  add(library_folders(request).all());
   m_roots.insert(m_roots.end(), std::begin(k_machine_library_dirs), std::end(k_machine_library_dirs));
-  for (const std::string& library : request.options.libraries)
-    if (library.find('/') != library.npos) m_roots.push_back(folder_of(library));
   for (std::string& root : m_roots) root = plain(root);
 }
 

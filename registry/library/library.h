@@ -64,6 +64,8 @@ class Library : public Counted<Library> {
   std::span<const char* const> symbols() const;
   /// The address of one of them; null if it has none of that name.
   void* symbol(const char* name) const;
+  /// Address of a symbol of the library or of one that it links; null if none has it.
+  void* linked_symbol(const char* name) const;
   /// What dlopen() knows it by, as no other library; empty without a module.
   const char* path() const { return m_module ? m_module->path.c_str() : ""; }
   /// The CUDA runtime that it links; null if none.
@@ -125,6 +127,7 @@ class Library : public Counted<Library> {
   std::vector<const char*> m_op_names;
   std::span<const tarsia_image> m_images;
   std::span<const tarsia_skipped> m_skipped;
+  std::vector<std::string> m_library_dirs;  ///< where the libraries lie that it needs
   std::vector<Diagnostic> m_warning_texts;
   std::vector<tarsia_diagnostic> m_warnings;
   void (*m_release)(void*) = nullptr;  ///< of one that was defined
@@ -139,8 +142,10 @@ tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 bool seems_empty(std::string_view file, bool is_cuda);
 
 /// Writes the shared library at the start of a file's bytes, without the bytes behind its ELF image, and
-/// makes it executable. Throws Error naming the path.
-void export_library(std::string_view file, const std::string& path);
+/// makes it executable. It then names those of the folders that hold libraries that it needs. Throws Error
+/// naming the path, and LoadError if these are more than k_run_path_bytes.
+void export_library(std::string_view file, const std::string& path,
+                    const std::vector<std::string>& library_dirs = {});
 
 /// "float ns::f(const float32*, int32)": a signature made from a descriptor.
 std::string describe(const tarsia_function& function);

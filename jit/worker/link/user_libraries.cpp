@@ -13,7 +13,10 @@
 #include <string_view>
 
 #include "base/dependency.h"
+#include "base/elf_file.h"
 #include "base/error.h"
+#include "base/machine/run_path.h"
+#include "jit/readable.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Support/Error.h"
@@ -70,12 +73,23 @@ bool split_words(std::string_view text, std::vector<std::string>& words) {
   return true;
 }
 
+/// Whether a shared library says by which name others need it.
+bool has_soname(std::string_view bytes) {
+  bool found = false;
+  const ElfFile file(bytes);
+  if (const Elf64_Shdr* const dynamic = file.section(SHT_DYNAMIC))
+    file.for_each<Elf64_Dyn>(
+        *dynamic, [&](const Elf64_Dyn& entry, std::uint64_t) { found |= entry.d_tag == DT_SONAME; });
+  return found;
+}
+
 /// What is known of a file that was read: of a large one its kind is enough.
 struct KnownFile {
   Dependency dependency;
   llvm::file_magic magic = llvm::file_magic::unknown;
-  bool is_thin = false;  ///< an archive of names alone
-  std::string bytes;     ///< of a thin archive, and of what may be a linker script
+  bool is_thin = false;     ///< an archive of names alone
+  bool has_soname = false;  ///< a shared library that says by which name others need it
+  std::string bytes;        ///< of a thin archive, and of what may be a linker script
 };
 
 /// Reads a file, or finds that it is still the one that was read before: PyTorch's libraries have half a
@@ -94,9 +108,18 @@ const KnownFile* read_known(const std::string& path, int& error) {
   file.dependency = {path, hash_bytes(file.bytes), false, stamp};
   file.magic = llvm::identify_magic(file.bytes);
   file.is_thin = file.bytes.starts_with("!<thin>");
+  try {
+    file.has_soname = file.magic == llvm::file_magic::elf_shared_object && has_soname(file.bytes);
+  } catch (const DamagedElf&) {
+    file.has_soname = true;  // LLD says what is wrong with it
+  }
   if (!file.is_thin && (file.magic != llvm::file_magic::unknown || file.bytes.size() > k_largest_script))
     file.bytes = std::string();
   return &(s_known[path] = std::move(file));
+}
+
+std::string plain_folder(const std::string& path) {
+  return (fs::path(path) / "").lexically_normal();
 }
 
 class Finder {
@@ -104,8 +127,9 @@ class Finder {
   explicit Finder(const CompileRequest& request) : m_dirs(request.options.library_dirs) {
     const auto& of_cuda = request.cuda_parts.library_dirs;
     m_dirs.insert(m_dirs.end(), of_cuda.begin(), of_cuda.end());
-    m_dirs.insert(m_dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
-                                 "/usr/lib64", "/usr/lib"});
+    m_dirs.insert(m_dirs.end(), std::begin(k_machine_library_dirs), std::end(k_machine_library_dirs));
+    for (const std::string& dir : library_folders(request).all()) m_of_loader.insert(plain_folder(dir));
+    for (const char* dir : k_machine_library_dirs) m_of_loader.erase(plain_folder(dir));
   }
 
   UserLibraries run(const std::vector<std::string>& libraries) {
@@ -118,8 +142,8 @@ class Finder {
       else
         take(path, 0);
       if (m_found.refused) break;
-      add_run_path(path);
     }
+    if (m_is_for_loader) add({"-rpath", unknown_run_path()});
     return std::move(m_found);
   }
 
@@ -129,10 +153,24 @@ class Finder {
     return fs::is_regular_file(path, ec);
   }
 
-  std::string search(const std::string& name) const {
-    for (const std::string& dir : m_dirs)
-      if (std::string path = find_in(dir, name); !path.empty()) return path;
+  // What would have been found before it is noted as absent.
+  std::string search(const std::string& name) {
+    const std::string plain = "lib" + name + ".so";
+    for (std::size_t i = 0; i < m_dirs.size(); ++i) {
+      const std::string path = find_in(m_dirs[i], name);
+      if (path.empty()) continue;
+      const std::string file = fs::path(path).filename();
+      for (std::size_t k = 0; k < i; ++k) {
+        note_absent(fs::path(m_dirs[k]) / plain);
+        if (file != plain) note_absent(fs::path(m_dirs[k]) / file);
+      }
+      if (file != plain) note_absent(fs::path(m_dirs[i]) / plain);
+      return path;
+    }
     return {};
+  }
+  void note_absent(const std::string& path) {
+    m_found.dependencies.push_back({.path = path, .absent = true});
   }
 
   void refuse(std::string message) {
@@ -144,11 +182,24 @@ class Finder {
 
   void add_run_path(const std::string& path) {
     const std::string dir = fs::path(path).parent_path();
-    if (m_run_paths.insert(dir).second) add({"-rpath", dir});
+    if (m_of_loader.contains(plain_folder(dir)))
+      m_is_for_loader = true;
+    else if (m_run_paths.insert(dir).second)
+      add({"-rpath", dir});
   }
 
   void add(std::initializer_list<std::string> arguments) {
     m_found.arguments.insert(m_found.arguments.end(), arguments);
+  }
+
+  // A library without a name of its own is needed by the path that LLD gets, or by the name of its file if
+  // LLD finds it in a folder.
+  void add_shared(const std::string& path, bool has_soname) {
+    const std::string dir = fs::path(path).parent_path(), file = fs::path(path).filename();
+    if (has_soname || !m_of_loader.contains(plain_folder(dir)) ||
+        m_nameless.try_emplace(file, dir).first->second != dir)
+      return add({path});
+    add({"-L" + dir, "-l:" + file});
   }
 
   // Reads a file and notes it. If that fails, reports an error and returns null.
@@ -168,8 +219,8 @@ class Finder {
     if (!file) return;
     switch (file->magic) {
       case llvm::file_magic::elf_shared_object:
-        if (depth > 0) add_run_path(path);
-        [[fallthrough]];
+        add_run_path(path);
+        return add_shared(path, file->has_soname);
       case llvm::file_magic::elf_relocatable:
         return add({path});
       case llvm::file_magic::archive:
@@ -266,6 +317,9 @@ class Finder {
   std::vector<std::string> m_dirs;
   std::string m_library;  // the user's name of the library that is read
   std::set<std::string> m_run_paths;
+  std::set<std::string> m_of_loader;              // the folders that Tarsia's loader is told
+  std::map<std::string, std::string> m_nameless;  // the folders of libraries without a soname, by file
+  bool m_is_for_loader = false;                   // whether a library lies in one of them
   UserLibraries m_found;
 };
 

@@ -11,7 +11,7 @@ namespace tarsia::jit {
 
 struct UserLibraries {
   std::vector<std::string> arguments;    ///< of LLD
-  std::vector<Dependency> dependencies;  ///< every file that LLD will read for them
+  std::vector<Dependency> dependencies;  ///< every file that LLD will read for them, and what was not there
   std::optional<Diagnostic> refused;     ///< why there are none
 };
 
@@ -20,6 +20,10 @@ struct UserLibraries {
 /// CUDA driver, is not looked for (driver_stubs.h). It takes ELF shared libraries, archives
 /// and objects, and linker scripts of GROUP, INPUT and AS_NEEDED. Scripts are resolved here, so LLD reads
 /// no file as text and can quote none in a message.
+///
+/// The module names the folders of its shared libraries for the dynamic linker (rpath), save those of
+/// library_folders(): Tarsia's loader is told of them, and so the module is the same wherever they lie
+/// (base/machine/run_path.h).
 UserLibraries find_user_libraries(const CompileRequest& request);
 
 }  // namespace tarsia::jit

@@ -36,7 +36,9 @@ TEST(Place, names_of_other_places_and_names_that_lead_out_mean_nothing) {
     EXPECT_FALSE(place.path_of(name)) << name;
   EXPECT_TRUE(is_portable("<include_dirs 0>/a.h"));
   EXPECT_TRUE(is_portable("/usr/include/stdio.h"));
+  EXPECT_TRUE(is_portable("/usr/lib/x86_64-linux-gnu/libz.so"));
   EXPECT_FALSE(is_portable("/usr/includes/stdio.h"));
+  EXPECT_FALSE(is_portable("/usr/lib/../../etc/passwd"));
   EXPECT_FALSE(is_portable("/home/u/a.h"));
   EXPECT_FALSE(is_portable("/usr/include/../../etc/passwd"));
 }

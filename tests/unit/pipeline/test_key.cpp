@@ -36,7 +36,7 @@ jit::CompileRequest base_request() {
                         .cudart = "/r",
                         .nvrtc_identity = "id",
                         .major = 13,
-                        .library_dirs = {"/cuda/lib"}};
+                        .library_dirs = {"/cuda-lib"}};
   return request;
 }
 
@@ -143,11 +143,30 @@ TEST(Key, for_all_places_the_folders_of_headers_count_by_how_they_lie_to_each_ot
   const cache::Key key = with({"/i", "/j"}, "/cuda");
   EXPECT_EQ(with({"/home/u/inc", "/opt/j/"}, "/usr/local/cuda/include"), key);
   EXPECT_EQ(with({"/i/./x/..", "/j"}, "/cuda"), key);
-  for (const cache::Key& other :
-       {with({"/i"}, "/cuda"), with({"/i", "/i/j"}, "/cuda"), with({"/i", "/i"}, "/cuda"),
-        with({"/i", "/cuda/x"}, "/cuda"), with({"/i", "/usr/include/j"}, "/cuda")})
+  for (const cache::Key& other : {with({"/i"}, "/cuda"), with({"/i", "/i/j"}, "/cuda"),
+                                  with({"/i", "/i"}, "/cuda"), with({"/i", "/cuda/x"}, "/cuda"),
+                                  with({"/i", "/l/j"}, "/cuda"), with({"/i", "/usr/include/j"}, "/cuda")})
     EXPECT_NE(other, key);
   EXPECT_NE(key, request_key(base_request()));
+}
+
+TEST(Key, for_all_places_libraries_count_by_the_names_of_their_folders) {
+  using Request = jit::CompileRequest;
+  const auto with = [](std::vector<std::string> libraries, std::vector<std::string> dirs,
+                       std::vector<std::string> cuda) {
+    Request request = base_request();
+    request.options.libraries = std::move(libraries);
+    request.options.library_dirs = std::move(dirs);
+    request.cuda_parts.library_dirs = std::move(cuda);
+    return anywhere(request);
+  };
+  const cache::Key key = with({"z", "/y/liba.so"}, {"/x"}, {"/cuda"});
+  EXPECT_EQ(with({"z", "/home/u/y/liba.so"}, {"/opt/x"}, {"/venv/nvidia/lib"}), key);
+  for (const cache::Key& other :
+       {with({"z", "/y/libb.so"}, {"/x"}, {"/cuda"}), with({"z", "/y/liba.so"}, {"/x", "/y"}, {"/cuda"}),
+        with({"z", "/y/liba.so"}, {"/x", "/cuda"}, {}), with({"z", "/y/liba.so"}, {"/usr/lib"}, {"/cuda"}),
+        with({"/y/liba.so", "z"}, {"/x"}, {"/cuda"})})
+    EXPECT_NE(other, key);
 }
 
 TEST(Key, for_all_places_everything_else_counts_as_before) {
@@ -182,7 +201,7 @@ TEST(Key, people_are_told_of_folders_that_lie_otherwise_and_of_paths_that_count)
     request.options.lineinfo = lines;
     return inputs_of(request, true).find("option include_dirs")->digest;
   };
-  EXPECT_EQ(digest({"/i", "/j"}, false), digest({"/k", "/l/m"}, false));
+  EXPECT_EQ(digest({"/i", "/j"}, false), digest({"/k", "/m/n"}, false));
   EXPECT_NE(digest({"/i", "/j"}, false), digest({"/i", "/i/j"}, false));
   EXPECT_NE(digest({"/i", "/j"}, true), digest({"/k", "/j"}, true));
 }

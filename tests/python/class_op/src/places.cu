@@ -15,8 +15,9 @@ void own(float* images, float* v, cudaStream_t stream) {
   mshadow::Tensor<mshadow::gpu, 4, float> t(images, mshadow::Shape4(2, 3, 4, 5));
   places::own_kernel<float><<<1, 1, 0, stream>>>(t, t, mshadow::Tensor<mshadow::gpu, 1, float>(v, mshadow::Shape1(4)));
 }
-void own_half(mshadow::half::half_t* images, mshadow::half::half_t* v, cudaStream_t stream) {
-  mshadow::Tensor<mshadow::gpu, 4, mshadow::half::half_t> t(images, mshadow::Shape4(2, 3, 4, 5));
-  mshadow::Tensor<mshadow::gpu, 1, mshadow::half::half_t> one(v, mshadow::Shape1(4));
+void own_half(__half* images, __half* v, cudaStream_t stream) {
+  using mshadow::half::half_t;
+  mshadow::Tensor<mshadow::gpu, 4, half_t> t(reinterpret_cast<half_t*>(images), mshadow::Shape4(2, 3, 4, 5));
+  mshadow::Tensor<mshadow::gpu, 1, half_t> one(reinterpret_cast<half_t*>(v), mshadow::Shape1(4));
   places::own_kernel<mshadow::half::half_t><<<1, 1, 0, stream>>>(t, t, one);
 }

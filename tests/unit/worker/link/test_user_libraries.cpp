@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <link.h>
 
+#include "base/machine/run_path.h"
 #include "jit/worker/link/linker.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "tests/unit/base/temporary_dir.h"
@@ -103,12 +104,46 @@ TEST_F(UserLibrariesTest, linker_scripts_lead_to_files_which_are_noted) {
                     "int(cos(x)); }\n",
                     "one"));
   ASSERT_TRUE(result.ok) << errors(result);
-  EXPECT_THAT(paths(result.dependencies), ElementsAre(dir / "libone.so", dir / "libtwo_parts.a",
-                                                      dir / "libreal.so.1", library, dir / "inner.so"));
+  EXPECT_THAT(paths(result.dependencies),
+              ElementsAre(dir / "libone.so", dir / "libtwo_parts.a", dir / "libreal.so.1", library,
+                          dir / "inner.so", dir / "libreal.so"));
   tarsia_value out = {};
   Opened opened(result.module);
   ASSERT_EQ(opened.function("f")->call(nullptr, 0, &out), 0);
   EXPECT_EQ(out.i, 3);
+}
+
+// So machines that have the libraries elsewhere share the module.
+TEST_F(UserLibrariesTest, a_module_does_not_say_where_its_libraries_lie) {
+  write_file(dir / "libreal.so.1", read_file(some_library()));
+  const std::string text =
+      "extern \"C\" double cos(double);\nint f() { volatile double x = 0; return int(cos(x)); }\n";
+  for (const std::string& library : {"real"s, dir / "libreal.so.1"}) {
+    const CompileResult result = compile(asked(text, library));
+    ASSERT_TRUE(result.ok) << errors(result);
+    EXPECT_THAT(result.module, Not(HasSubstr(dir.path())));
+    EXPECT_THAT(result.module, HasSubstr(unknown_run_path()));
+  }
+  CompileRequest without = asked(text, "m");
+  const CompileResult of_machine = compile(without);
+  ASSERT_TRUE(of_machine.ok) << errors(of_machine);
+  EXPECT_THAT(of_machine.module, Not(HasSubstr(unknown_run_path())));
+}
+
+// Where one of these appears, the module is of the past.
+TEST_F(UserLibrariesTest, what_would_have_been_found_before_is_noted) {
+  std::filesystem::create_directory(dir / "first");
+  std::filesystem::create_directory(dir / "second");
+  write_file(dir / "second/libreal.so.1", read_file(some_library()));
+  CompileRequest both = asked("int f() { return 1; }\n", "real");
+  both.options.library_dirs = {dir / "first", dir / "second"};
+  const CompileResult result = compile(both);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(paths(result.dependencies),
+              ElementsAre(dir / "first/libreal.so", dir / "first/libreal.so.1", dir / "second/libreal.so",
+                          dir / "second/libreal.so.1"));
+  for (const Dependency& one : result.dependencies)
+    EXPECT_EQ(one.absent, one.path != dir / "second/libreal.so.1") << one.path;
 }
 
 TEST_F(UserLibrariesTest, objects_of_thin_archives_are_noted) {
