@@ -160,12 +160,12 @@ TEST(Key, for_all_places_libraries_count_by_the_names_of_their_folders) {
     request.cuda_parts.library_dirs = std::move(cuda);
     return anywhere(request);
   };
-  const cache::Key key = with({"z", "/y/liba.so"}, {"/x"}, {"/cuda"});
+  const cache::Key key = with({"z", "/y/liba.so"}, {"/x"}, {"/nv"});
   EXPECT_EQ(with({"z", "/home/u/y/liba.so"}, {"/opt/x"}, {"/venv/nvidia/lib"}), key);
   for (const cache::Key& other :
-       {with({"z", "/y/libb.so"}, {"/x"}, {"/cuda"}), with({"z", "/y/liba.so"}, {"/x", "/y"}, {"/cuda"}),
-        with({"z", "/y/liba.so"}, {"/x", "/cuda"}, {}), with({"z", "/y/liba.so"}, {"/usr/lib"}, {"/cuda"}),
-        with({"/y/liba.so", "z"}, {"/x"}, {"/cuda"})})
+       {with({"z", "/y/libb.so"}, {"/x"}, {"/nv"}), with({"z", "/y/liba.so"}, {"/x", "/y"}, {"/nv"}),
+        with({"z", "/y/liba.so"}, {"/x", "/nv"}, {}), with({"z", "/y/liba.so"}, {"/usr/lib"}, {"/nv"}),
+        with({"/y/liba.so", "z"}, {"/x"}, {"/nv"})})
     EXPECT_NE(other, key);
 }
 
