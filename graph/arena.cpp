@@ -20,9 +20,11 @@ namespace {
 
 std::atomic<std::uint64_t> s_last_serial{0};
 
-/// Memory of a GPU for work that a stream captures. Allocated on that stream, it would be a part of the CUDA
-/// graph, and gone after its first run.
-void* allocate_for_capture(std::uint64_t bytes, int device) {
+/// Memory of a GPU that is there for every stream. For work that a stream captures: allocated on that stream,
+/// it would be a part of the CUDA graph, and gone after its first run. For another GPU than the stream's: a
+/// pool allocates on its GPU's streams.
+void* allocate_apart(std::uint64_t bytes, int device) {
+  const CudaDeviceScope scope(device);
   const CudaRelaxedCapture relaxed;
   const CudaDriver& driver = cuda_driver();
   CuStream stream = nullptr;
@@ -39,11 +41,11 @@ void* allocate_for_capture(std::uint64_t bytes, int device) {
 
 }  // namespace
 
-Block::Block(ArenaSize size, void* stream, bool is_captured) : m_size(size) {
+Block::Block(ArenaSize size, void* stream, bool is_apart) : m_size(size) {
   if (!size.bytes) return;
   if (is_gpu(size.device)) {
-    m_data = is_captured ? allocate_for_capture(size.bytes, size.device.id)
-                         : registry::allocate_device(size.bytes, size.device.id, stream);
+    m_data = is_apart ? allocate_apart(size.bytes, size.device.id)
+                      : registry::allocate_device(size.bytes, size.device.id, stream);
   } else if (!(m_data = std::aligned_alloc(k_cpu_alignment, (size.bytes + k_cpu_alignment - 1) /
                                                                 k_cpu_alignment * k_cpu_alignment))) {
     throw OutOfMemory("the CPU has no room for the " + std::to_string(size.bytes) + " bytes of a graph");
@@ -61,7 +63,10 @@ Block::~Block() {
 ArenaMemory::ArenaMemory(std::span<const ArenaSize> sizes, tarsia_device device, void* stream,
                          bool is_captured)
     : m_serial(++s_last_serial), m_device(device), m_stream(stream) {
-  for (const ArenaSize& size : sizes) m_blocks.emplace_back(size, stream, is_captured);
+  const auto is_other = [&](const ArenaSize& size) {
+    return is_gpu(size.device) && (!is_gpu(device) || size.device.id != device.id);
+  };
+  for (const ArenaSize& size : sizes) m_blocks.emplace_back(size, stream, is_captured || is_other(size));
 }
 
 ArenaMemory::~ArenaMemory() {

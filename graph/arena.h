@@ -14,8 +14,9 @@ namespace tarsia::graph {
 /// Memory on the CPU or on a GPU.
 class Block {
  public:
-  /// With `is_captured`, it outlives the CUDA graph that the stream captures. Throws OutOfMemory, CudaError.
-  Block(ArenaSize size, void* stream, bool is_captured);
+  /// On a GPU, ordered on the stream; with `is_apart`, there for all streams when this returns, also if the
+  /// stream is captured. Throws OutOfMemory, CudaError.
+  Block(ArenaSize size, void* stream, bool is_apart);
   Block(Block&& o) noexcept : m_size(o.m_size), m_data(std::exchange(o.m_data, nullptr)) {}
   Block& operator=(Block&&) = delete;
   ~Block();
@@ -31,7 +32,8 @@ class Block {
 /// another stream wait for that work.
 class ArenaMemory {
  public:
-  /// Of runs on this device, and for a GPU on this stream of it at first.
+  /// Of runs on this device, and for a GPU on this stream of it at first. With `is_captured`, the memory
+  /// outlives the CUDA graph that the stream captures.
   ArenaMemory(std::span<const ArenaSize> sizes, tarsia_device device, void* stream, bool is_captured);
   ~ArenaMemory();
   ArenaMemory(const ArenaMemory&) = delete;

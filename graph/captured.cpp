@@ -45,14 +45,19 @@ StorageRef zeros(const tarsia_meta& meta, tarsia_device device) {
   return tensor;
 }
 
-/// Keeps what the states of a graph hold, and restores it.
+/// Keeps what the states of a graph hold, and restores it. They are kept when the constructor returns.
 class KeptStates {
  public:
   explicit KeptStates(const Program& program) {
     for (const Slot& slot : program.slots) {
       if (!slot.is_state) continue;
       StorageRef copy = new_tensor(slot.meta, slot.device);
-      registry::copy(copy.tensor(), slot.held.tensor(), stream_of(slot));
+      void* const stream = stream_of(slot);
+      registry::copy(copy.tensor(), slot.held.tensor(), stream);
+      if (registry::is_gpu(slot.device)) {
+        const CudaDeviceScope scope(slot.device.id);
+        check_cuda(cuda_driver().cuStreamSynchronize(static_cast<CuStream>(stream)), "cuStreamSynchronize");
+      }
       m_states.push_back({&slot, std::move(copy)});
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
@@ -28,7 +29,7 @@ class Workspace final : public registry::ScratchSource {
       : m_data(static_cast<char*>(data)), m_bytes(bytes), m_device(device) {}
   void* take(std::uint64_t bytes, tarsia_device device) override {
     const std::uint64_t at = (m_used + 255) / 256 * 256;
-    if (is_gpu(device) != is_gpu(m_device) || at > m_bytes || bytes > m_bytes - at) {
+    if (!is_same(device, m_device) || at > m_bytes || bytes > m_bytes - at) {
       const registry::ScratchScope of_the_call(nullptr);
       return registry::call_scratch(bytes, device);
     }
@@ -147,20 +148,27 @@ class Executable::Arena {
     m_streams.resize(lanes.n - 1);
     m_step_events.resize(lanes.lane.size());
     record(m_forked, stream);
-    for (CuStream& other : m_streams) {
-      const CudaRelaxedCapture relaxed;
-      if (!other) check_cuda(cuda_driver().cuStreamCreate(&other, k_stream_non_blocking), "cuStreamCreate");
+    for (std::uint32_t lane = 1; lane < lanes.n; ++lane) {
+      CuStream& other = m_streams[lane - 1];
+      if (!other) {
+        const CudaDeviceScope scope(lanes.gpu[lane]);
+        const CudaRelaxedCapture relaxed;
+        check_cuda(cuda_driver().cuStreamCreate(&other, k_stream_non_blocking), "cuStreamCreate");
+      }
       wait_for(other, m_forked);
     }
   }
   /// The stream of a step, which waits for the steps of other lanes that come before it.
   void* before_step(const Lanes& lanes, std::size_t step, void* stream) {
+    if (lanes.lane[step] == k_none) return nullptr;
     void* own = lanes.lane[step] ? m_streams[lanes.lane[step] - 1] : stream;
     for (std::uint32_t other : lanes.waits[step]) wait_for(own, m_step_events[other]);
     return own;
   }
   void after_step(const Lanes& lanes, std::size_t step, void* own) {
-    if (lanes.is_waited_for[step]) record(m_step_events[step], own);
+    if (!lanes.is_waited_for[step]) return;
+    const CudaDeviceScope scope(lanes.gpu[lanes.lane[step]]);  // an event is recorded on its own GPU
+    record(m_step_events[step], own);
   }
   /// Lets the caller's stream follow the others.
   void join(const Lanes& lanes, void* stream) {
@@ -240,20 +248,16 @@ Executable::Executable(Program program, std::shared_ptr<MemoryBuckets> buckets)
       m_buckets(std::move(buckets)),
       m_plan(m_buckets ? m_buckets->plan(m_program) : plan_memory(m_program)) {
   m_uses_gpu = is_gpu(m_program.device);
-  bool uses_gpu_alone = !m_program.steps.empty();
-  std::int32_t gpu = -1;
-  for (const Step& step : m_program.steps) {
-    uses_gpu_alone &= is_gpu(step.device);
-    if (!is_gpu(step.device)) continue;
-    m_uses_gpu = true;
-    if (gpu >= 0 && gpu != step.device.id)
-      throw Unsupported("graph: nodes on GPU " + std::to_string(gpu) + " and on GPU " +
-                        std::to_string(step.device.id) + ": a graph runs on one GPU, and on the CPU");
-    gpu = step.device.id;
-  }
+  const std::vector<std::int32_t> gpus = gpus_of(m_program);
+  m_uses_gpu |= !gpus.empty();
+  const std::int32_t home = is_gpu(m_program.device) ? m_program.device.id : gpus.empty() ? -1 : gpus.front();
+  m_uses_gpus = std::ranges::any_of(gpus, [&](std::int32_t gpu) { return gpu != home; });
+  const bool uses_gpu_alone =
+      !m_program.steps.empty() &&
+      std::ranges::all_of(m_program.steps, [](const Step& step) { return is_gpu(step.device); });
   for (const Slot& slot : m_program.slots)
     if (slot.source == Source::held) m_held.push_back(&slot);
-  if (uses_gpu_alone) m_lanes = assign_lanes(m_program, m_plan);
+  if (uses_gpu_alone || m_uses_gpus) m_lanes = assign_lanes(m_program, m_plan, home);
   if (!m_uses_gpu) m_flow = flow_edges(m_program, m_plan);
   m_inputs.assign(m_program.n_inputs, k_none);
   for (SlotId id = 0; id < m_program.slots.size(); ++id)
@@ -305,6 +309,9 @@ bool Executable::overlaps_held(const void* data, std::uint64_t bytes) const {
 
 std::int32_t Executable::run(const Call& call) noexcept {
   return registry::guarded([&] {
+    std::optional<CudaDeviceScope> home;  // of the stream
+    if (m_uses_gpus) home.emplace(m_lanes.gpu[0]);
+
     // 1. Take an arena. What a stream captures runs later, any number of times: its arena is for it alone.
     const bool is_captured = m_uses_gpu && is_capturing(call.stream);
     std::unique_ptr<Arena> arena =

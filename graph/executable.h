@@ -4,6 +4,7 @@
 #include <tarsia/op_abi.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/fork.h"
@@ -37,10 +38,11 @@ class Executable {
   struct Call {
     const tarsia_tensor* const* inputs;
     const tarsia_tensor* const* outputs;
-    void* stream;  ///< on a GPU
+    void* stream;  ///< on a GPU: that of the program, or else of its first step
   };
-  /// Runs all steps. On a GPU, it follows the stream, and the stream follows it; independent branches run on
-  /// streams of the arena meanwhile. Waits only for copies between the CPU and a GPU. Returns 0, or a code
+  /// Runs all steps. On a GPU, it follows the stream, and the stream follows it; independent branches, and
+  /// steps on other GPUs, run on streams of the arena meanwhile. Waits only for copies between the CPU and a
+  /// GPU. Returns 0, or a code
   /// with the thread's last error set, which names the node.
   std::int32_t run(const Call& call) noexcept;
 
@@ -58,6 +60,7 @@ class Executable {
   Lanes m_lanes;                                ///< of a program on a GPU
   std::optional<std::vector<FlowEdge>> m_flow;  ///< of a program whose steps run at once on the CPU
   bool m_uses_gpu = false;
+  bool m_uses_gpus = false;         ///< others than that of the caller's stream
   std::vector<SlotId> m_inputs;     ///< of the graph
   std::vector<const Slot*> m_held;  ///< constants, parameters and states
   ForkSafeMutex m_mutex;            ///< of the two lists below

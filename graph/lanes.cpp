@@ -1,11 +1,11 @@
 // Finds branches. A step goes on in the lane of a step before it that nobody has gone on from; otherwise it
-// gets a new lane, or the one that has been idle for longest. A clock for each step says up to which step of
-// each lane everything has happened before it, so that nothing is waited for twice (Lamport's happened-before
-// as vector clocks: Mattern, Virtual Time and Global States of Distributed Systems, 1989).
+// gets a new lane of its GPU, or the one that has been idle for longest. A clock for each step says up to
+// which step of each lane everything has happened before it, so that nothing is waited for twice (Lamport's
+// happened-before as vector clocks: Mattern, Virtual Time and Global States of Distributed Systems, 1989).
 #include "graph/lanes.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace tarsia::graph {
 
@@ -81,51 +81,71 @@ std::vector<std::vector<std::uint32_t>> dependencies_of(const Program& program, 
   return before;
 }
 
-Lanes assign_lanes(const Program& program, const MemoryPlan& plan) {
+std::vector<std::int32_t> gpus_of(const Program& program) {
+  std::vector<std::int32_t> gpus;
+  for (const Step& step : program.steps)
+    if (registry::is_gpu(step.device) && std::ranges::find(gpus, step.device.id) == gpus.end())
+      gpus.push_back(step.device.id);
+  return gpus;
+}
+
+Lanes assign_lanes(const Program& program, const MemoryPlan& plan, std::int32_t home) {
   Lanes lanes;
   const auto n = static_cast<std::uint32_t>(program.steps.size());
   lanes.lane.assign(n, 0);
   lanes.waits.resize(n);
   lanes.is_waited_for.assign(n, false);
-  lanes.first = {0};
-  lanes.last = {n ? n - 1 : 0};
-  if (n < 3 || n > k_most_steps_in_lanes) return lanes;
+  lanes.last = {n ? n - 1 : k_none};
+  lanes.gpu = {home};
+  const std::vector<std::int32_t> gpus = gpus_of(program);
+  const bool is_of_home = std::ranges::all_of(gpus, [&](std::int32_t gpu) { return gpu == home; });
+  if (is_of_home && (n < 3 || n > k_most_steps_in_lanes)) return lanes;
 
   const std::vector<std::vector<std::uint32_t>> before = dependencies_of(program, plan);
-  using Clock = std::array<std::int64_t, k_most_lanes>;
+  using Clock = std::vector<std::int64_t>;
+  const std::size_t most = (gpus.size() + 1) * k_most_lanes;
   std::vector<Clock> clocks(n);
-  std::vector<std::int64_t> tail;  // of each lane: its last step so far
-  std::vector<std::uint32_t> first;
+  std::vector<std::int64_t> tail{-1};  // of each lane: its last step so far
   for (std::uint32_t s = 0; s < n; ++s) {
-    std::uint32_t lane = k_none;
-    for (auto p = before[s].rbegin(); p != before[s].rend() && lane == k_none; ++p)
-      if (tail[lanes.lane[*p]] == *p) lane = lanes.lane[*p];
-    if (lane == k_none && tail.size() < k_most_lanes) {
+    if (!registry::is_gpu(program.steps[s].device)) {
+      lanes.lane[s] = k_none;
+      continue;
+    }
+    const std::int32_t gpu = program.steps[s].device.id;
+    std::uint32_t lane = k_none, n_of_gpu = 0, idle = k_none;
+    for (auto p = before[s].rbegin(); p != before[s].rend() && lane == k_none; ++p) {
+      const std::uint32_t other = lanes.lane[*p];
+      if (other != k_none && lanes.gpu[other] == gpu && tail[other] == *p) lane = other;
+    }
+    for (std::uint32_t l = 0; l < tail.size(); ++l) {
+      if (lanes.gpu[l] != gpu) continue;
+      ++n_of_gpu;
+      if (idle == k_none || tail[l] < tail[idle]) idle = l;
+    }
+    if (lane == k_none && idle != k_none && tail[idle] < 0) lane = idle;  // it is the caller's
+    if (lane == k_none && n_of_gpu < k_most_lanes) {
       lane = static_cast<std::uint32_t>(tail.size());
       tail.push_back(-1);
-      first.push_back(s);
+      lanes.gpu.push_back(gpu);
     }
-    if (lane == k_none) lane = static_cast<std::uint32_t>(std::ranges::min_element(tail) - tail.begin());
-    Clock clock;
-    clock.fill(-1);
-    if (tail[lane] >= 0) clock = clocks[static_cast<std::size_t>(tail[lane])];
+    if (lane == k_none) lane = idle;
+    Clock clock = tail[lane] >= 0 ? clocks[static_cast<std::size_t>(tail[lane])] : Clock(most, -1);
     for (auto p = before[s].rbegin(); p != before[s].rend(); ++p) {
       const std::uint32_t other = lanes.lane[*p];
-      if (other == lane || clock[other] >= *p) continue;
+      if (other == k_none || other == lane || clock[other] >= *p) continue;
       lanes.waits[s].push_back(*p);
       lanes.is_waited_for[*p] = true;
-      for (std::uint32_t l = 0; l < k_most_lanes; ++l) clock[l] = std::max(clock[l], clocks[*p][l]);
+      for (std::size_t l = 0; l < most; ++l) clock[l] = std::max(clock[l], clocks[*p][l]);
     }
     clock[lane] = s;
-    clocks[s] = clock;
+    clocks[s] = std::move(clock);
     lanes.lane[s] = lane;
     tail[lane] = s;
   }
   lanes.n = static_cast<std::uint32_t>(tail.size());
-  lanes.first = first;
   lanes.last.clear();
   for (std::uint32_t l = 0; l < lanes.n; ++l) {
-    lanes.last.push_back(static_cast<std::uint32_t>(tail[l]));
+    lanes.last.push_back(tail[l] < 0 ? k_none : static_cast<std::uint32_t>(tail[l]));
     if (l) lanes.is_waited_for[static_cast<std::uint32_t>(tail[l])] = true;
   }
   return lanes;

@@ -95,3 +95,17 @@ tarsia.ops.Blend(a, a, old=True)
         assert ("old is deprecated; the weight is 2" in done.stderr) == is_told, done.stderr
         assert "old is deprecated" not in done.stdout
         assert not is_told or ("Blend" in done.stderr and "blend.cc:" in done.stderr)
+
+
+def test_items_that_a_list_does_not_have_are_zero():
+    """As in MXNet's deconvolution, which reads target_shape[0] where none is given."""
+    lib = tarsia.load_inline("""
+        #include <nnvm/tuple.h>
+        long read(int n, int i) { const nnvm::TShape shape(n); return shape[i]; }
+        long write(int n, int i) { nnvm::TShape shape(n); shape[i] = 7; return shape[i] * 10 + shape.ndim(); }
+    """)
+    assert [lib.read(0, 0), lib.read(2, 3), lib.write(2, 1), lib.write(0, 0)] == [0, 0, 72, 0]
+    for function in (lib.read, lib.write):
+        with pytest.raises(tarsia.Error, match=r"i < k_room \(4 vs. 4\) there is no item 4 in a list of 2"):
+            function(2, 4)
+    lib.unload()

@@ -129,3 +129,21 @@ TARSIA_OP(needs_columns)
 #if defined(CRASHES)
 TARSIA_OP(crashes).forward("cpu", [](tarsia::Context&) { *static_cast<volatile int*>(nullptr) = 1; });
 #endif
+// Their hidden output is memory for another device, which this one leaves as it is.
+TARSIA_OP(good_unwritten_hidden)
+    .output("y")
+    .output("workspace")
+    .hidden()
+    .forward("cpu", [](tarsia::Context& c) { for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = 2 * x_of(c)[i]; })
+    .backward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.in_grad(0).numel(); ++i) c.in_grad(0).data<float>()[i] = 2 * c.out_grad(0).data<float>()[i];
+    });
+TARSIA_OP(bad_unwritten_hidden)
+    .output("y")
+    .output("workspace")
+    .hidden()
+    .forward("cpu", [](tarsia::Context& c) { for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = 2 * x_of(c)[i]; })
+    .backward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.in_grad(0).numel(); ++i)
+        c.in_grad(0).data<float>()[i] = c.forward_output(1).data<float>()[i] * c.out_grad(0).data<float>()[i];
+    });

@@ -35,6 +35,7 @@ FAULTS = {
     "bad_scratch_overrun": "forward stays within its memory: scratch of 48 bytes: memory behind the last element is written to",
     "bad_scratch_underrun": "forward stays within its memory: scratch of 48 bytes: memory before the first element is written to",
     "bad_hidden_gradient": "(faulty_ops.cc:66); it takes the gradient of a hidden output, which nobody passes: ask first",
+    "bad_unwritten_hidden": "backward does not depend on what the output held: ",
     "bad_null": "forward honours the request null: output 'y' is written to",
     "bad_add": "forward honours the request add: output 'y', which is and should be: element",
     "bad_inplace": "forward honours the request inplace: output 'y', with output 'y' in place of input 'x': element",
@@ -69,6 +70,12 @@ def test_hidden_outputs_have_no_gradient():
     report = assert_op("good_hidden")
     (gradient,) = [one for one in report.checks if "finite differences" in one.name]
     assert gradient.message == "12 derivatives"
+
+
+def test_a_hidden_output_may_stay_unwritten():
+    report = assert_op("good_unwritten_hidden")
+    assert [str(one) for one in report.checks if "writes every element" in one.name] == [
+        "ok      cpu float32: forward writes every element", "ok      cpu float32: backward writes every element"]
 
 
 def test_scratch_that_is_used_as_it_should_be_passes():

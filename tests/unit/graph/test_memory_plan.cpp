@@ -81,12 +81,20 @@ TEST_F(GraphTest, copies_of_a_state_keep_their_order_with_what_changes_it) {
 TEST_F(GraphTest, the_lanes_order_every_step_behind_what_it_depends_on) {
   std::mt19937 random(5);
   std::uint32_t most = 1;
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 300; ++i) {
     const Graph g = random_graph(random, 1 + static_cast<int>(random() % 60));
     const auto bound = bind(g, {meta({100}), meta({100})});
-    const Program& program = executable_of(*bound)->program();
+    Program program = executable_of(*bound)->program();
     const MemoryPlan& plan = executable_of(*bound)->plan();
-    const Lanes lanes = assign_lanes(program, plan);
+    const std::int32_t n_gpus = 1 + i % 3, home = i % 4 == 3 ? 7 : 0;
+    for (Step& step : program.steps)
+      step.device = {TARSIA_GPU, static_cast<std::int32_t>(random() % static_cast<unsigned>(n_gpus))};
+    const Lanes lanes = assign_lanes(program, plan, home);
+    EXPECT_EQ(lanes.gpu[0], home);
+    for (std::size_t s = 0; s < program.steps.size(); ++s)
+      ASSERT_EQ(lanes.gpu[lanes.lane[s]], program.steps[s].device.id) << "graph " << i << ", step " << s;
+    for (std::int32_t gpu = 0; gpu < n_gpus; ++gpu)
+      EXPECT_LE(std::ranges::count(lanes.gpu, gpu), k_most_lanes);
     most = std::max(most, lanes.n);
     const auto n = program.steps.size();
     // ordered[a][b]: a comes before b whatever the streams do.
@@ -112,7 +120,33 @@ TEST_F(GraphTest, the_lanes_order_every_step_behind_what_it_depends_on) {
     for (std::size_t b = 0; b < n; ++b)
       for (std::uint32_t a : lanes.waits[b]) EXPECT_TRUE(lanes.is_waited_for[a]);
   }
-  EXPECT_GT(most, 1u);
+  EXPECT_GT(most, 4u);
+}
+
+// Copies from and to the CPU have waited.
+TEST_F(GraphTest, steps_on_the_cpu_are_in_no_lane_and_are_not_waited_for) {
+  Graph g;
+  const ValueId x = g.add_input("x", registry::unknown_meta());
+  ValueId v = x;
+  for (int i = 0; i < 4; ++i) {
+    OpNode node;
+    node.op = "u_next";
+    node.inputs = {v};
+    v = g.node(g.add_op(std::move(node))).outputs[0];
+  }
+  g.add_output(v);
+  const auto bound = bind(g, {meta({100})});
+  Program program = executable_of(*bound)->program();
+  const tarsia_device devices[] = {{TARSIA_GPU, 1}, {TARSIA_CPU, 0}, {TARSIA_GPU, 0}, {TARSIA_GPU, 1}};
+  for (std::size_t s = 0; s < 4; ++s) program.steps[s].device = devices[s];
+  const Lanes lanes = assign_lanes(program, executable_of(*bound)->plan(), 0);
+  EXPECT_THAT(lanes.lane, testing::ElementsAre(1u, k_none, 0u, 2u));
+  EXPECT_THAT(lanes.gpu, testing::ElementsAre(0, 1, 1));
+  EXPECT_THAT(lanes.last, testing::ElementsAre(2u, 0u, 3u));
+  EXPECT_TRUE(lanes.waits[1].empty());
+  for (const std::vector<std::uint32_t>& waits : lanes.waits)
+    EXPECT_THAT(waits, testing::Not(testing::Contains(1u)));
+  EXPECT_FALSE(lanes.is_waited_for[1]);
 }
 
 }  // namespace tarsia::graph

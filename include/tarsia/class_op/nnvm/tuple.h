@@ -41,13 +41,26 @@ class Tuple {
   const T* begin() const { return m_items.data(); }
   T* end() { return m_items.data() + m_items.size(); }
   const T* end() const { return m_items.data() + m_items.size(); }
-  T& operator[](size_t i) { return m_items[i]; }
-  const T& operator[](size_t i) const { return m_items[i]; }
+  /// An item; where there is none, zero, as operators of that time read the first extent of an empty shape.
+  /// What is written there is lost. Throws for what was memory of others.
+  T& operator[](size_t i) { return i < m_items.size() ? m_items[i] : (m_none = none(i)); }
+  const T& operator[](size_t i) const {
+    static const T s_none = T();
+    return i < m_items.size() ? m_items[i] : (none(i), s_none);
+  }
   bool operator==(const Tuple& other) const { return m_items == other.m_items; }
   bool operator!=(const Tuple& other) const { return m_items != other.m_items; }
 
  protected:
   std::vector<T> m_items;
+
+ private:
+  static constexpr size_t k_room = 4;  // that lists had without an allocation
+  T none(size_t i) const {
+    CHECK_LT(i, k_room) << "there is no item " << i << " in a list of " << ndim();
+    return T();
+  }
+  T m_none = T();
 };
 
 /// Writes a list.
