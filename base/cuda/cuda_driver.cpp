@@ -71,6 +71,10 @@ Driver open_driver() {
   need("cuMemAllocFromPoolAsync", t.cuMemAllocFromPoolAsync);
   need("cuMemFreeAsync", t.cuMemFreeAsync);
   need("cuMemcpyAsync", t.cuMemcpyAsync);
+  need("cuMemcpyPeerAsync", t.cuMemcpyPeerAsync);
+  need("cuDeviceCanAccessPeer", t.cuDeviceCanAccessPeer);
+  need("cuCtxEnablePeerAccess", t.cuCtxEnablePeerAccess);
+  need("cuMemPoolSetAccess", t.cuMemPoolSetAccess);
   need("cuModuleLoadData", t.cuModuleLoadData);
   need("cuModuleGetFunction", t.cuModuleGetFunction);
   need("cuLaunchKernel", t.cuLaunchKernel);

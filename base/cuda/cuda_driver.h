@@ -77,6 +77,10 @@ struct CudaDriver {
   CuResult (*cuMemAllocFromPoolAsync)(CuPointer*, size_t, CuPool, CuStream);
   CuResult (*cuMemFreeAsync)(CuPointer, CuStream);
   CuResult (*cuMemcpyAsync)(CuPointer, CuPointer, size_t, CuStream);
+  CuResult (*cuMemcpyPeerAsync)(CuPointer, CuContext, CuPointer, CuContext, size_t, CuStream);
+  CuResult (*cuDeviceCanAccessPeer)(int*, CuDevice, CuDevice);
+  CuResult (*cuCtxEnablePeerAccess)(CuContext, unsigned);
+  CuResult (*cuMemPoolSetAccess)(CuPool, const void*, size_t);
   CuResult (*cuModuleLoadData)(CuModule*, const void*);
   CuResult (*cuModuleGetFunction)(CuFunction*, CuModule, const char*);
   CuResult (*cuLaunchKernel)(CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,

@@ -360,7 +360,7 @@ class OpCheck {
     if (cpu) cases = check_device({TARSIA_CPU, 0});
     if (can_gpu) {
       const std::vector<CheckCase> on_gpu = check_device({TARSIA_GPU, 0});
-      if (cpu) compare_devices(cases);
+      if (cpu) compare_devices(cases, on_gpu);
     } else if (gpu) {
       m_results.push_back({"gpu", CheckStatus::skipped, "there is no GPU here"});
     }
@@ -512,8 +512,12 @@ class OpCheck {
     return false;
   }
 
-  void compare_devices(const std::vector<CheckCase>& cases) {
+  /// On the cases that have run on both.
+  void compare_devices(const std::vector<CheckCase>& cases, const std::vector<CheckCase>& on_gpu) {
     for (const CheckCase& cpu : cases) {
+      if (std::ranges::none_of(on_gpu,
+                               [&](const CheckCase& c) { return inputs_text(c) == inputs_text(cpu); }))
+        continue;
       CheckCase gpu = cpu;
       gpu.device = {TARSIA_GPU, 0};
       for (tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD}) {

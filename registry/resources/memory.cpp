@@ -8,12 +8,14 @@
 
 #include <tarsia/op_abi.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
@@ -44,13 +46,23 @@ struct PoolProperties {
 };
 static_assert(sizeof(PoolProperties) == 88);
 
+/// CUmemLocation and CUmemAccessDesc of cuda.h.
+struct PoolAccess {
+  int type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  int id = 0;
+  int flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+};
+static_assert(sizeof(PoolAccess) == 12);
+
+constexpr std::size_t k_most_devices = 64;
+
 struct DeviceMemory {
   CuPool pool = nullptr;
   CuStream free_stream = nullptr;
 };
 
 DeviceMemory& device_memory(int device) {
-  static std::array<std::atomic<DeviceMemory*>, 64> s_devices{};
+  static std::array<std::atomic<DeviceMemory*>, k_most_devices> s_devices{};
   static std::mutex s_mutex;
   auto& slot = s_devices.at(static_cast<size_t>(device));
   if (DeviceMemory* known = slot.load(std::memory_order_acquire)) return *known;
@@ -85,6 +97,31 @@ void release_own(tarsia_storage* storage) {
   else
     std::free(own->tensor.data);
   std::free(own);
+}
+
+/// Lets two GPUs reach each other's memory, where they can: copies between them are ten times as fast as by
+/// way of the CPU. Once for each pair.
+void join_peers(int a, int b) {
+  static std::array<std::atomic<std::uint64_t>, k_most_devices>
+      s_joined{};  // of each GPU: its peers, as bits
+  std::atomic<std::uint64_t>& joined = s_joined.at(static_cast<std::size_t>(std::min(a, b)));
+  const std::uint64_t peer = std::uint64_t{1} << static_cast<unsigned>(std::max(a, b)) % k_most_devices;
+  if (joined.fetch_or(peer) & peer) return;
+  const CudaDriver& driver = cuda_driver();
+  const CudaRelaxedCapture relaxed;
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    CuDevice own = 0, other = 0;
+    int can = 0;
+    if (driver.cuDeviceGet(&own, from) != 0 || driver.cuDeviceGet(&other, to) != 0 ||
+        driver.cuDeviceCanAccessPeer(&can, own, other) != 0 || !can)
+      continue;
+    const CudaDeviceScope scope(from);
+    // Another library of the process may have done the first.
+    (void)driver.cuCtxEnablePeerAccess(cuda_primary_context(to), 0);
+    const PoolAccess access{.id = from};
+    if (const CuResult result = driver.cuMemPoolSetAccess(device_memory(to).pool, &access, 1); result != 0)
+      log().warn("GPU {} does not reach the memory of GPU {}: {}", from, to, cuda_error_text(result));
+  }
 }
 
 }  // namespace
@@ -237,6 +274,14 @@ void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
   }
   const CudaDriver& driver = cuda_driver();
   CudaDeviceScope scope(is_gpu(to.device) ? to.device.id : from.device.id);
+  if (is_gpu(to.device) && is_gpu(from.device) && to.device.id != from.device.id) {
+    join_peers(to.device.id, from.device.id);
+    return check_cuda(
+        driver.cuMemcpyPeerAsync(reinterpret_cast<CuPointer>(data_of(to)), cuda_primary_context(to.device.id),
+                                 reinterpret_cast<CuPointer>(data_of(from)),
+                                 cuda_primary_context(from.device.id), bytes, static_cast<CuStream>(stream)),
+        "cuMemcpyPeerAsync");
+  }
   check_cuda(
       driver.cuMemcpyAsync(reinterpret_cast<CuPointer>(data_of(to)),
                            reinterpret_cast<CuPointer>(data_of(from)), bytes, static_cast<CuStream>(stream)),

@@ -61,7 +61,8 @@ inline void* data_of(const tarsia_tensor& tensor) {
 /// Whether the elements lie row-major without gaps.
 bool is_contiguous(const tarsia_tensor& tensor) noexcept;
 
-/// Copies contiguous elements, ordered on `stream` if a GPU takes part. Waits if a side is on the CPU.
+/// Copies contiguous elements, ordered on `stream` if a GPU takes part; between two GPUs it is a stream of
+/// `to`'s. Waits if a side is on the CPU.
 void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
 
 }  // namespace tarsia::registry
