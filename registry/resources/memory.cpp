@@ -276,6 +276,15 @@ void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
   CudaDeviceScope scope(is_gpu(to.device) ? to.device.id : from.device.id);
   if (is_gpu(to.device) && is_gpu(from.device) && to.device.id != from.device.id) {
     join_peers(to.device.id, from.device.id);
+    int capturing = 0;
+    check_cuda(driver.cuStreamIsCapturing(static_cast<CuStream>(stream), &capturing), "cuStreamIsCapturing");
+    // CUDA graphs hold no copies of the kind that also serves GPUs that do not reach each other.
+    if (capturing)
+      return check_cuda(
+          driver.cuMemcpyAsync(reinterpret_cast<CuPointer>(data_of(to)),
+                               reinterpret_cast<CuPointer>(data_of(from)), bytes,
+                               static_cast<CuStream>(stream)),
+          "cuMemcpyAsync between two GPUs that has to reach the memory of both, for a CUDA graph");
     return check_cuda(
         driver.cuMemcpyPeerAsync(reinterpret_cast<CuPointer>(data_of(to)), cuda_primary_context(to.device.id),
                                  reinterpret_cast<CuPointer>(data_of(from)),

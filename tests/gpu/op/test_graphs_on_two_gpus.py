@@ -36,7 +36,7 @@ def test_values_go_from_gpu_to_gpu(home):
         y = bound(x=a)
         assert y.device == a.device
         torch.testing.assert_close(y, (a + 1) * (a + 3))
-    assert any("GPU 0 -> GPU 1" in text for text in bound.plan.conversions), bound.plan.conversions
+    assert any(f"GPU {home} -> GPU {1 - home}" in text for text in bound.plan.conversions), bound.plan.conversions
     assert torch.cuda.current_device() == 0
 
 
