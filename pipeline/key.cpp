@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <type_traits>
 #include <vector>
 
@@ -30,6 +31,8 @@ class KeySink {
   void field(std::uint64_t number) { m_hasher.field(number); }
   /// A number that only keeps fields apart.
   void mark(std::uint64_t number) { m_hasher.field(number); }
+  /// A text that other fields tell, too.
+  void mark(std::string_view text) { m_hasher.field(text); }
   /// How many inputs of a sort follow.
   void count(std::uint64_t number) { m_hasher.field(number); }
   /// A text too long to read.
@@ -61,6 +64,7 @@ class InputsSink {
     m_hasher.field(number);
   }
   void mark(std::uint64_t number) { m_hasher.field(number); }
+  void mark(std::string_view) {}
   void long_text(std::string_view text) {
     show(std::to_string(text.size()) + " bytes");
     m_hasher.field(text);
@@ -149,6 +153,32 @@ void add(Sink& sink, const jit::kept::defines& defines) {
   }
 }
 
+void add_roots(std::vector<cache::Root>& roots, const char* name, const std::vector<std::string>& folders) {
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    // Modules name those of the machine's libraries.
+    const bool is_machines =
+        std::ranges::any_of(jit::k_machine_library_dirs, [&](const char* dir) { return folders[i] == dir; });
+    roots.push_back({is_machines ? std::string() : name + (' ' + std::to_string(i)), folders[i]});
+  }
+}
+
+std::vector<cache::Root> header_roots(const jit::CompileRequest& request) {
+  std::vector<cache::Root> roots;
+  add_roots(roots, "include_dirs", request.options.include_dirs);
+  if (request.cuda) add_roots(roots, "cuda", request.cuda_parts.include_dirs);
+  for (const char* folder : {"/usr/local/include", "/usr/include"}) roots.push_back({"", folder});
+  return roots;
+}
+
+std::vector<cache::Root> library_roots(const jit::CompileRequest& request) {
+  std::vector<cache::Root> roots;
+  const jit::LibraryFolders folders = jit::library_folders(request);
+  add_roots(roots, "library_dirs", request.options.library_dirs);
+  add_roots(roots, "libraries", folders.of_paths);
+  add_roots(roots, "cuda libraries", folders.of_cuda);
+  return roots;
+}
+
 /// Libraries, those that are paths by the names of the files.
 std::vector<std::string> named(std::vector<std::string> libraries, const cache::Place& place) {
   for (std::string& library : libraries)
@@ -175,6 +205,7 @@ void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& aro
   }
   sink.count(request.headers.size());
   add_headers(sink, request.headers);
+  if (place) sink.mark(place->relations());
   sink.begin("the language");
   sink.field(request.cuda ? "CUDA" : "C++");
   // The manifest lists the files that were read. The order of the searched folders decides which files these
@@ -184,8 +215,10 @@ void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& aro
     sink.begin("option", row.name);
     if constexpr (std::is_same_v<decltype(value), const std::vector<std::string>&>)
       if (place) {
-        if (&value == &request.options.include_dirs || &value == &request.options.library_dirs)
-          return sink.folders(place->relations(), value);
+        if (&value == &request.options.include_dirs)
+          return sink.folders(cache::Place(header_roots(request)).relations(), value);
+        if (&value == &request.options.library_dirs)
+          return sink.folders(cache::Place(library_roots(request)).relations(), value);
         if (&value == &request.options.libraries) return add(sink, named(value, *place));
       }
     add(sink, value);
@@ -205,7 +238,7 @@ void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& aro
   // There, a library is looked for by its name alone.
   if (request.options.libraries.empty()) return;
   sink.begin("the folders of NVIDIA's libraries");
-  if (place) return sink.folders(place->relations(), request.cuda_parts.library_dirs);
+  if (place) return sink.folders("", request.cuda_parts.library_dirs);
   add(sink, request.cuda_parts.library_dirs);
 }
 
@@ -217,21 +250,8 @@ const Surroundings& Surroundings::here() {
 }
 
 cache::Place place_of(const jit::CompileRequest& request) {
-  std::vector<cache::Root> roots;
-  const auto add = [&](const char* name, const std::vector<std::string>& folders) {
-    for (std::size_t i = 0; i < folders.size(); ++i)
-      roots.push_back({name + (' ' + std::to_string(i)), folders[i]});
-  };
-  add("include_dirs", request.options.include_dirs);
-  if (request.cuda) add("cuda", request.cuda_parts.include_dirs);
-  const jit::LibraryFolders folders = jit::library_folders(request);
-  add("library_dirs", folders.searched);
-  add("libraries", folders.of_paths);
-  add("cuda libraries", folders.of_cuda);
-  for (cache::Root& root : roots)  // modules name these folders
-    if (std::ranges::any_of(jit::k_machine_library_dirs, [&](const char* dir) { return root.path == dir; }))
-      root.name.clear();
-  for (const char* folder : {"/usr/local/include", "/usr/include"}) roots.push_back({"", folder});
+  std::vector<cache::Root> roots = header_roots(request);
+  std::ranges::move(library_roots(request), std::back_inserter(roots));
   return cache::Place(std::move(roots));
 }
 

@@ -5,6 +5,7 @@
 #include "registry/loader.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <tarsia/detail/argument_rules.h>
 #include <tarsia/host.h>
@@ -60,6 +61,21 @@ void check_cpu(const ElfLibrary& elf, const std::string& path) {
   throw LoadError(path + " is compiled for a CPU with " + names +
                   ", which this machine's lacks: compile it for " + std::string(cpu_level()) +
                   ", as in march='" + std::string(cpu_level()) + "'");
+}
+
+ForkSafeMutex g_attaching_mutex;  // of g_attaching
+std::map<void*, std::weak_ptr<ForkRenewedMutex>> g_attaching;
+
+/// Held while the code of a library registers what it has. Loads of one module that overlap share its
+/// mapping, and so what is registered: one registers at a time.
+std::shared_ptr<ForkRenewedMutex> attaching(void* handle) {
+  std::shared_ptr<ForkRenewedMutex> made = std::make_shared<ForkRenewedMutex>();
+  const std::lock_guard lock(g_attaching_mutex);
+  std::erase_if(g_attaching, [](const auto& one) { return one.second.expired(); });
+  std::weak_ptr<ForkRenewedMutex>& known = g_attaching[handle];
+  if (std::shared_ptr<ForkRenewedMutex> shared = known.lock()) return shared;
+  known = made;
+  return made;
 }
 
 /// initialize(int) of such a library, whether it is declared extern "C" or not; null if it is not exported.
@@ -135,8 +151,12 @@ class LibraryLoader {
     if (elf.sanitizer) require_in_process(*elf.sanitizer, m_module.path);
     const InLoader in_loader;
     open_needed(elf, m_module.path);
-    if (const auto with_folders = with_run_path(file.bytes(), elf, m_module.library_dirs, m_module.path)) {
-      m_module.file = make_memfd("tarsia-module", *with_folders);
+    std::shared_ptr<const UniqueFd> with_folders;
+    if (const std::string run_path = run_path_of(file.bytes(), elf, m_module.library_dirs, m_module.path);
+        !run_path.empty()) {
+      with_folders = file_with_run_path(m_module.key, file.bytes(), run_path);
+      m_module.file = UniqueFd(::fcntl(with_folders->get(), F_DUPFD_CLOEXEC, 3));
+      if (!m_module.file) throw LoadError(errno_message(m_module.path + " cannot be loaded", errno));
       m_module.file_path.clear();
     }
 
@@ -145,6 +165,7 @@ class LibraryLoader {
     library->m_name = m_module.name;
     library->m_origin = m_module.origin;
     library->m_library_dirs = m_module.library_dirs;
+    library->m_with_folders = std::move(with_folders);
     library->m_warning_texts = std::move(m_module.warnings);
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
@@ -276,6 +297,8 @@ class LibraryLoader {
 
   /// Takes the ops of MXNet's extension API, when its header was Tarsia's own.
   void attach_extension(Library& library, const tarsia_extension& extension) {
+    const auto mutex = attaching(library.m_module->handle);
+    const std::lock_guard lock(*mutex);
     auto* found = reinterpret_cast<std::int32_t (*)(std::int32_t)>(find_initialize(library.m_module->handle));
     if (extension.initialize(found, k_mxnet_version)) throw_extension_error();
     std::uint64_t n = 0;
@@ -411,8 +434,8 @@ void export_library(std::string_view file, const std::string& path,
                     const std::vector<std::string>& library_dirs) {
   const ElfLibrary elf = read_elf(file, path);
   const std::string_view image = file.substr(0, elf.image_bytes);
-  const std::optional<std::string> with_folders = with_run_path(image, elf, library_dirs, path);
-  write_file(path, with_folders ? *with_folders : image, 0755);
+  const std::string run_path = run_path_of(image, elf, library_dirs, path);
+  write_file(path, run_path.empty() ? image : with_run_path(image, run_path), 0755);
 }
 
 void Library::export_to(const std::string& path) const {

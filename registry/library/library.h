@@ -127,7 +127,8 @@ class Library : public Counted<Library> {
   std::vector<const char*> m_op_names;
   std::span<const tarsia_image> m_images;
   std::span<const tarsia_skipped> m_skipped;
-  std::vector<std::string> m_library_dirs;  ///< where the libraries lie that it needs
+  std::vector<std::string> m_library_dirs;         ///< where the libraries lie that it needs
+  std::shared_ptr<const UniqueFd> m_with_folders;  ///< the file that is mapped, if it names these
   std::vector<Diagnostic> m_warning_texts;
   std::vector<tarsia_diagnostic> m_warnings;
   void (*m_release)(void*) = nullptr;  ///< of one that was defined

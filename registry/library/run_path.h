@@ -1,19 +1,28 @@
 // Names the folders of a module's libraries in its bytes, for the dynamic linker.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "registry/library/elf.h"
 
 namespace tarsia::registry {
 
-/// The bytes of a library that `elf` describes, with those of the folders in which it needs something in the
-/// place that the linker left for them (base/machine/run_path.h). Nothing if it left none. Throws LoadError,
-/// naming `path`, if the folders have more than k_run_path_bytes.
-std::optional<std::string> with_run_path(std::string_view bytes, const ElfLibrary& elf,
-                                         const std::vector<std::string>& folders, const std::string& path);
+/// Those of the folders in which a library needs something, with colons between them, if the linker left room
+/// for them in its bytes (base/machine/run_path.h); else "". Throws LoadError, naming `path`, if they do not
+/// fit into k_run_path_bytes.
+std::string run_path_of(std::string_view bytes, const ElfLibrary& elf,
+                        const std::vector<std::string>& folders, const std::string& path);
+
+/// The bytes with a path that run_path_of() gave.
+std::string with_run_path(std::string_view bytes, const std::string& run_path);
+
+/// The same as a file in memory. While one of a module's key and of a path is held, it is that one, as the
+/// dynamic linker maps a file once, whoever opens it. Without a key, each has its own. Thread-safe.
+std::shared_ptr<const UniqueFd> file_with_run_path(const std::string& key, std::string_view bytes,
+                                                   const std::string& run_path);
 
 }  // namespace tarsia::registry

@@ -1,9 +1,11 @@
 """What operators see of a call: blobs of every type in every shape, requests, the device, checks and warnings."""
 
+import concurrent.futures
 import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -109,3 +111,24 @@ def test_items_that_a_list_does_not_have_are_zero():
         with pytest.raises(tarsia.Error, match=r"i < k_room \(4 vs. 4\) there is no item 4 in a list of 2"):
             function(2, 4)
     lib.unload()
+
+
+def test_threads_load_the_same_class_operators():
+    """They share its mapping while their loads overlap."""
+    source = {name: (SRC / name).read_text() for name in ("shrink.cc",)}
+    headers = {"shrink-inl.h": (SRC / "shrink-inl.h").read_text()}
+    tarsia.load_inline(source, headers=headers).unload()
+    barrier = threading.Barrier(8)
+
+    def load(_):
+        for _ in range(40):
+            barrier.wait(60)
+            lib = tarsia.load_inline(source, headers=headers)
+            ops = list(lib.ops)
+            lib.unload()
+            if sorted(ops) != ["Shrink", "shrunken"]:
+                return ops
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(load, range(8))) == [None] * 8

@@ -497,18 +497,19 @@ class ClassOp {
 struct ClassOps {
   std::deque<ClassOp> all;
   std::vector<const tarsia_op*> ops;
+  ClassOps() {
+    for (const OperatorPropertyReg* entry : registered()) {
+      all.emplace_back(*entry);
+      ops.push_back(all.back().op());
+    }
+  }
   ~ClassOps() {
     for (OperatorPropertyReg* entry : registered()) delete entry;
   }
 };
 
 inline int32_t list_class_ops(const tarsia_op* const** ops, uint64_t* n) {
-  static ClassOps listed;
-  if (listed.ops.empty())
-    for (const OperatorPropertyReg* entry : registered()) {
-      listed.all.emplace_back(*entry);
-      listed.ops.push_back(listed.all.back().op());
-    }
+  static const ClassOps listed;  // by the first of the threads that load it
   *ops = listed.ops.data();
   *n = listed.ops.size();
   return 0;
