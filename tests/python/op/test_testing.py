@@ -118,7 +118,7 @@ def test_the_command_reports_and_exits_for_ci(command):
     done = command("-v", SOURCE, "good_square")
     assert "ok      cpu float32: forward writes every element" in done.stdout
     done = command(SOURCE)
-    assert done.returncode == 1 and "3 of 23 ops pass" in done.stdout
+    assert done.returncode == 1 and "4 of 25 ops pass" in done.stdout
     for fault in FAULTS.values():
         assert fault in done.stdout
     done = command("--no-gradient", SOURCE, "straight")
