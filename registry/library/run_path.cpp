@@ -1,6 +1,4 @@
 // Writes over the text that stands for folders.
-#include "base/machine/run_path.h"
-
 #include "registry/library/run_path.h"
 
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/machine/run_path.h"
 
 namespace tarsia::registry {
 namespace {
