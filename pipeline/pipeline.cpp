@@ -22,6 +22,7 @@
 #include "cache/mark.h"
 #include "cache/remote/our_turn.h"
 #include "jit/build_id.h"
+#include "jit/readable.h"
 #include "pipeline/cflags.h"
 #include "pipeline/check.h"
 #include "pipeline/inputs.h"
