@@ -393,3 +393,28 @@ int initialized(const char* path, int version) {{
 }}
 """)
     assert [lib.initialized(str(path), version) for version in (10300, 10500)] == [0, 1]
+
+
+def test_threads_load_the_same_source():
+    """They share its mapping while their loads overlap, and so what its code registers."""
+    source = {"by_value.cc": (FOLDER / "by_value.cc").read_text()}
+    lib = tarsia.load_inline(source)
+    expected = sorted(lib.ops)
+    lib.unload()
+    assert expected
+    barrier, other = threading.Barrier(8), []
+
+    def load():
+        for _ in range(40):
+            barrier.wait(60)
+            lib = tarsia.load_inline(source)
+            if sorted(lib.ops) != expected:
+                other.append(list(lib.ops))
+            lib.unload()
+
+    threads = [threading.Thread(target=load) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not other
