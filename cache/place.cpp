@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/machine/folders.h"
+
 namespace tarsia::cache {
 namespace {
-
-constexpr const char* k_of_every_machine[] = {"/usr/include", "/usr/local/include", "/usr/local/lib",
-                                              "/usr/lib",     "/usr/lib64",         "/lib/x86_64-linux-gnu"};
 
 /// Without ".", ".." and doubled or trailing slashes; links are not looked at, as in the compiler.
 std::string normal(const std::string& path) {
@@ -75,9 +74,9 @@ bool Place::is_in(std::string_view bytes) const {
 
 bool is_portable(std::string_view name) {
   if (leads_out(name)) return false;
-  return name.starts_with('<') || std::ranges::any_of(k_of_every_machine, [&](const char* folder) {
-           return below(name, folder).has_value();
-         });
+  const auto is_below = [&](const char* folder) { return below(name, folder).has_value(); };
+  return name.starts_with('<') || std::ranges::any_of(k_machine_dirs, is_below) ||
+         std::ranges::any_of(k_machine_library_dirs, is_below);
 }
 
 }  // namespace tarsia::cache

@@ -167,8 +167,10 @@ class Executable::Arena {
   }
   void after_step(const Lanes& lanes, std::size_t step, void* own) {
     if (!lanes.is_waited_for[step]) return;
-    const CudaDeviceScope scope(lanes.gpu[lanes.lane[step]]);  // an event is recorded on its own GPU
-    record(m_step_events[step], own);
+    CuEvent& event = m_step_events[step];
+    std::optional<CudaDeviceScope> scope;  // an event is made on the GPU where it is recorded
+    if (!event) scope.emplace(lanes.gpu[lanes.lane[step]]);
+    record(event, own);
   }
   /// Lets the caller's stream follow the others.
   void join(const Lanes& lanes, void* stream) {

@@ -29,9 +29,9 @@ std::vector<std::vector<std::uint32_t>> dependencies_of(const Program& program, 
 /// The GPUs of a program's steps, each once, in the order of the steps.
 std::vector<std::int32_t> gpus_of(const Program& program);
 
-/// `home` is the GPU of the caller's stream. Steps on the CPU are in no lane: copies between it and a GPU
-/// wait, so the order in which steps are called is theirs. On one GPU, programs without branches, or with too
-/// many steps to look for them, have one lane.
+/// `home` is the GPU of the caller's stream. Steps on the CPU are in no lane: they run when they are called,
+/// and copies between the CPU and a GPU wait. On one GPU, a program has one lane if it has no branches, or
+/// too many steps to look for them.
 Lanes assign_lanes(const Program& program, const MemoryPlan& plan, std::int32_t home);
 
 }  // namespace tarsia::graph

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/machine/folders.h"
+
 namespace tarsia::jit {
 
 std::vector<std::string> readable_roots(const CompileRequest& request) {

@@ -9,13 +9,6 @@
 
 namespace tarsia::jit {
 
-/// The machine's folders of headers, searched last.
-inline constexpr const char* k_machine_dirs[] = {"/usr/local/include", "/usr/include/x86_64-linux-gnu",
-                                                 "/usr/include"};
-/// The machine's folders of libraries, searched last.
-inline constexpr const char* k_machine_library_dirs[] = {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu",
-                                                         "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"};
-
 /// The folders whose headers a request may read.
 std::vector<std::string> readable_roots(const CompileRequest& request);
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/machine/folders.h"
 #include "base/machine/run_time.h"
 #include "jit/build_id.h"
 #include "jit/readable.h"
@@ -153,11 +154,11 @@ void add(Sink& sink, const jit::kept::defines& defines) {
   }
 }
 
+/// Names folders "`name` 0" and on, save those of the machine's libraries, which modules name.
 void add_roots(std::vector<cache::Root>& roots, const char* name, const std::vector<std::string>& folders) {
   for (std::size_t i = 0; i < folders.size(); ++i) {
-    // Modules name those of the machine's libraries.
     const bool is_machines =
-        std::ranges::any_of(jit::k_machine_library_dirs, [&](const char* dir) { return folders[i] == dir; });
+        std::ranges::any_of(k_machine_library_dirs, [&](const char* dir) { return folders[i] == dir; });
     roots.push_back({is_machines ? std::string() : name + (' ' + std::to_string(i)), folders[i]});
   }
 }
@@ -166,7 +167,7 @@ std::vector<cache::Root> header_roots(const jit::CompileRequest& request) {
   std::vector<cache::Root> roots;
   add_roots(roots, "include_dirs", request.options.include_dirs);
   if (request.cuda) add_roots(roots, "cuda", request.cuda_parts.include_dirs);
-  for (const char* folder : {"/usr/local/include", "/usr/include"}) roots.push_back({"", folder});
+  for (const char* folder : k_machine_dirs) roots.push_back({"", folder});
   return roots;
 }
 
@@ -238,7 +239,9 @@ void add(Sink& sink, const jit::CompileRequest& request, const Surroundings& aro
   // There, a library is looked for by its name alone.
   if (request.options.libraries.empty()) return;
   sink.begin("the folders of NVIDIA's libraries");
-  if (place) return sink.folders("", request.cuda_parts.library_dirs);
+  if (place)
+    return sink.folders(std::to_string(request.cuda_parts.library_dirs.size()),
+                        request.cuda_parts.library_dirs);
   add(sink, request.cuda_parts.library_dirs);
 }
 

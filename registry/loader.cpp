@@ -5,7 +5,6 @@
 #include "registry/loader.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <tarsia/detail/argument_rules.h>
 #include <tarsia/host.h>
@@ -151,12 +150,10 @@ class LibraryLoader {
     if (elf.sanitizer) require_in_process(*elf.sanitizer, m_module.path);
     const InLoader in_loader;
     open_needed(elf, m_module.path);
-    std::shared_ptr<const UniqueFd> with_folders;
+    std::shared_ptr<const UniqueFd> opened;  // what is mapped
     if (const std::string run_path = run_path_of(file.bytes(), elf, m_module.library_dirs, m_module.path);
         !run_path.empty()) {
-      with_folders = file_with_run_path(m_module.key, file.bytes(), run_path);
-      m_module.file = UniqueFd(::fcntl(with_folders->get(), F_DUPFD_CLOEXEC, 3));
-      if (!m_module.file) throw LoadError(errno_message(m_module.path + " cannot be loaded", errno));
+      opened = file_with_run_path(m_module.key, file.bytes(), run_path);
       m_module.file_path.clear();
     }
 
@@ -165,7 +162,6 @@ class LibraryLoader {
     library->m_name = m_module.name;
     library->m_origin = m_module.origin;
     library->m_library_dirs = m_module.library_dirs;
-    library->m_with_folders = std::move(with_folders);
     library->m_warning_texts = std::move(m_module.warnings);
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
@@ -177,10 +173,12 @@ class LibraryLoader {
     report_crashes();
     Preloaded early = take_preloaded(m_module.key);
     if (early.file) m_module.file = std::move(early.file);
-    const std::string path = early.handle ? early.path : unique_path(m_module.file_path, m_module.file.get());
+    if (!opened) opened = std::make_shared<const UniqueFd>(std::move(m_module.file));
+    m_module.file.reset();
+    const std::string path = early.handle ? early.path : unique_path(m_module.file_path, opened->get());
     {
       const LoadingScope loading(call_slot(), mapped.name, mapped.bytes.bytes(), mapped.origins,
-                                 m_module.file.get());
+                                 opened->get());
       mapped.path = path;
       mapped.handle = early.handle ? early.handle : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     }
@@ -190,9 +188,8 @@ class LibraryLoader {
     // A process may hold more libraries than descriptors: what is mapped needs none. But debuggers, profilers
     // and sanitizers open the module by its path, and may wait for ever for what has its number by then.
     // So it stays open while there are many.
-    if (path.starts_with("/proc/") && has_descriptors_to_spare(m_module.file.get()))
-      library->m_debug_file = std::move(m_module.file);
-    m_module.file.reset();
+    if (path.starts_with("/proc/") && has_descriptors_to_spare(opened->get())) library->m_debug_file = opened;
+    opened.reset();
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
     library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && links_runtime_alone(elf);

@@ -1,8 +1,8 @@
 // What stands in a module where a library on disk names the folders of the libraries that it needs.
 //
 // Problem: a module that names these folders differs from machine to machine, so that no other could use it.
-// Choice: the linker leaves room for them, a text as long as many paths that leads nowhere. Who loads the
-// module is told the folders, and writes them over it in a copy; so does who writes it to a file.
+// Choice: the linker leaves room for them, a text as long as many paths that leads nowhere. The loader is
+// told the folders and writes them over this text in a copy of the module. An export to a file does the same.
 #pragma once
 
 #include <cstddef>

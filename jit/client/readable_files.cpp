@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/machine/folders.h"
 #include "jit/include_lines.h"
 #include "jit/readable.h"
 

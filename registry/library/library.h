@@ -108,7 +108,8 @@ class Library : public Counted<Library> {
     std::vector<const char*> names;  ///< point into `texts`
   };
   mutable std::atomic<Symbols*> m_shown{nullptr};  ///< null: nobody has asked for them
-  UniqueFd m_debug_file;  ///< kept open for tools, where the library's path is that of a descriptor
+  std::shared_ptr<const UniqueFd>
+      m_debug_file;  ///< kept open for tools, where the library's path is that of a descriptor
   std::atomic<bool> m_pinned{false};
   bool m_uses_cuda = false;
   bool m_has_extension = false;           ///< it registers through MXNet's extension API
@@ -127,8 +128,7 @@ class Library : public Counted<Library> {
   std::vector<const char*> m_op_names;
   std::span<const tarsia_image> m_images;
   std::span<const tarsia_skipped> m_skipped;
-  std::vector<std::string> m_library_dirs;         ///< where the libraries lie that it needs
-  std::shared_ptr<const UniqueFd> m_with_folders;  ///< the file that is mapped, if it names these
+  std::vector<std::string> m_library_dirs;  ///< where the libraries lie that it needs
   std::vector<Diagnostic> m_warning_texts;
   std::vector<tarsia_diagnostic> m_warnings;
   void (*m_release)(void*) = nullptr;  ///< of one that was defined

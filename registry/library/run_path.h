@@ -20,8 +20,9 @@ std::string run_path_of(std::string_view bytes, const ElfLibrary& elf,
 /// The bytes with a path that run_path_of() gave.
 std::string with_run_path(std::string_view bytes, const std::string& run_path);
 
-/// The same as a file in memory. While one of a module's key and of a path is held, it is that one, as the
-/// dynamic linker maps a file once, whoever opens it. Without a key, each has its own. Thread-safe.
+/// The same as a file in memory. Who asks for a module's key and a path again gets the same file as long as
+/// somebody holds it: the dynamic linker maps a file once, and so runs its initialisers once. Without a key,
+/// each call makes a file. Thread-safe.
 std::shared_ptr<const UniqueFd> file_with_run_path(const std::string& key, std::string_view bytes,
                                                    const std::string& run_path);
 

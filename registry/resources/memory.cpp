@@ -99,13 +99,13 @@ void release_own(tarsia_storage* storage) {
   std::free(own);
 }
 
-/// Lets two GPUs reach each other's memory, where they can: copies between them are ten times as fast as by
-/// way of the CPU. Once for each pair.
+/// Lets two GPUs reach each other's memory, where they can, so that copies between them do not go through the
+/// CPU's. Once for each pair.
 void join_peers(int a, int b) {
-  static std::array<std::atomic<std::uint64_t>, k_most_devices>
-      s_joined{};  // of each GPU: its peers, as bits
-  std::atomic<std::uint64_t>& joined = s_joined.at(static_cast<std::size_t>(std::min(a, b)));
-  const std::uint64_t peer = std::uint64_t{1} << static_cast<unsigned>(std::max(a, b)) % k_most_devices;
+  static std::array<std::atomic<std::uint64_t>, k_most_devices> s_joined{};  // a bit for each smaller peer
+  static_assert(k_most_devices <= 64);
+  std::atomic<std::uint64_t>& joined = s_joined.at(static_cast<std::size_t>(std::max(a, b)));
+  const std::uint64_t peer = std::uint64_t{1} << static_cast<unsigned>(std::min(a, b));
   if (joined.fetch_or(peer) & peer) return;
   const CudaDriver& driver = cuda_driver();
   const CudaRelaxedCapture relaxed;

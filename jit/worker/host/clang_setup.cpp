@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/machine/folders.h"
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Lex/PreprocessorOptions.h"

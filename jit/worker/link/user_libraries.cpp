@@ -15,6 +15,7 @@
 #include "base/dependency.h"
 #include "base/elf_file.h"
 #include "base/error.h"
+#include "base/machine/folders.h"
 #include "base/machine/run_path.h"
 #include "jit/readable.h"
 #include "llvm/BinaryFormat/Magic.h"

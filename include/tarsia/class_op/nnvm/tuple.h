@@ -41,8 +41,8 @@ class Tuple {
   const T* begin() const { return m_items.data(); }
   T* end() { return m_items.data() + m_items.size(); }
   const T* end() const { return m_items.data() + m_items.size(); }
-  /// An item; where there is none, zero, as operators of that time read the first extent of an empty shape.
-  /// What is written there is lost. Throws for what was memory of others.
+  /// An item. Where there is none, it is zero: operators of that time read the first extent of an empty
+  /// shape. What is written there is lost. Throws where an item could never have been.
   T& operator[](size_t i) { return i < m_items.size() ? m_items[i] : (m_none = none(i)); }
   const T& operator[](size_t i) const {
     static const T s_none = T();
