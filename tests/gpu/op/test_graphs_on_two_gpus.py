@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from gpu_support import inline
-from test_graphs import SOURCE, seconds
+from test_graphs import SOURCE, meet
 
 import tarsia
 
@@ -68,16 +68,7 @@ def test_the_callers_stream_is_followed_and_follows():
 
 
 def test_branches_on_two_gpus_overlap():
-    cycles = 40_000_000
-    g = tarsia.Graph()
-    x = g.input("x")
-    g.output(g.gg_product(g.gg_slow(x, cycles=cycles, device="gpu:0"), g.gg_slow(x, cycles=cycles, device="gpu:1")))
-    one = tarsia.Graph()
-    one.output(one.gg_slow(one.input("x"), cycles=cycles))
-    a = torch.zeros(N, device="cuda:0")
-    both, alone = g.bind(x=a), one.bind(x=a)
-    assert torch.equal(both(x=a), torch.ones_like(a))
-    assert seconds(lambda: both(x=a)) < 1.5 * seconds(lambda: alone(x=a))
+    assert bool((meet(["gpu:0", "gpu:1"]) == 4).all())
 
 
 def test_a_graph_of_the_cpu_with_nodes_on_two_gpus():
