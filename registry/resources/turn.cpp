@@ -37,7 +37,7 @@ class Waits final : public ForkAware {
     static std::atomic<Waits*> s_waits{nullptr};
     return made_once(s_waits, [] { return Waits(); });
   }
-  virtual ~Waits() { forget_forks(); }
+  ~Waits() { forget_forks(); }
 
   std::mutex mutex;                        ///< guards what follows
   std::map<std::uint64_t, Turn*> turn_of;  ///< what each waiting thread waits for

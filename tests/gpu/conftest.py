@@ -20,7 +20,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT = 120  # seconds a test may take
 
-sys.path.insert(0, str(HERE))  # gpu_support and graphs_support
+sys.path.insert(0, str(HERE))  # gpu_support and op.graphs_support
 pytest.register_assert_rewrite("gpu_support")
 
 # Imported once, here, and not in every child. Neither uses CUDA before it is asked to.

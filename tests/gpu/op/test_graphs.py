@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from gpu_support import inline
-from graphs_support import SOURCE, meet
+from op.graphs_support import SOURCE, meet
 
 import tarsia
 
