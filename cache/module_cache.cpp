@@ -284,4 +284,18 @@ CachedModule ModuleCache::pass_through(const Key& request_key, std::string_view 
   return handed_out(std::move(module), std::move(file), Origin::memory);
 }
 
+std::optional<SetForAllPlaces> set_for_all_places(const Request& request, const Key& key,
+                                                  const std::vector<Dependency>& dependencies,
+                                                  std::string_view bytes, std::string_view meta) {
+  if (!request.shared) return std::nullopt;
+  SetForAllPlaces everywhere{*request.shared, named_set(request.place, dependencies)};
+  everywhere.set.module_key = key;
+  // keep() gives a key that no place decides to what has files, and is for all places.
+  const bool is_for_all = dependencies.empty()
+                              ? !request.place.is_in(bytes) && !request.place.is_in(meta)
+                              : key == module_key(*request.shared, everywhere.set.dependencies);
+  if (!is_for_all) return std::nullopt;
+  return everywhere;
+}
+
 }  // namespace tarsia::cache

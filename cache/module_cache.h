@@ -55,6 +55,18 @@ struct Request {
   Place place;
 };
 
+/// What a module's list for all places says of it.
+struct SetForAllPlaces {
+  Key key;            ///< of the list
+  DependencySet set;  ///< its files by their names
+};
+
+/// That of a module that find() or keep() gave, by its files at this place; nothing if the module is for this
+/// place alone.
+std::optional<SetForAllPlaces> set_for_all_places(const Request& request, const Key& module_key,
+                                                  const std::vector<Dependency>& dependencies,
+                                                  std::string_view bytes, std::string_view meta);
+
 /// A module that came from another machine.
 struct Brought {
   Key key;

@@ -20,8 +20,7 @@ Packed PackStore::add(const OpenPack& pack) {
     }
   }
   for (const auto& [kind, key, manifest] : pack.manifests) {
-    if (kind != Kind::manifest) continue;  // a replay has the paths of the machine that recorded
-    std::shared_ptr<const Manifest>& known = m_manifests[key];
+    std::shared_ptr<const Manifest>& known = (kind == Kind::shared ? m_shared : m_manifests)[key];
     Manifest merged = known ? *known : Manifest();
     for (auto set = manifest.sets().rbegin(); set != manifest.sets().rend(); ++set) merged.add(*set);
     known = std::make_shared<const Manifest>(std::move(merged));
@@ -66,6 +65,38 @@ std::optional<CachedModule> PackStore::find(const Key& request_key, std::string&
     if (now == known) now = std::move(newer);  // else a pack was added meanwhile
   }
   return key ? open(*key) : std::nullopt;
+}
+
+std::optional<CachedModule> PackStore::find_elsewhere(
+    const Request& request, const std::function<bool(const Dependency&)>& is_forgotten,
+    std::string& changed) {
+  if (is_empty() || !request.shared) return std::nullopt;
+  std::shared_ptr<const Manifest> known;
+  {
+    const std::lock_guard lock(m_mutex);
+    const auto found = m_shared.find(*request.shared);
+    if (found == m_shared.end()) return std::nullopt;
+    known = found->second;
+  }
+  Manifest named = *known, here;
+  named.move_to(request.place);
+  for (auto set = named.sets().rbegin(); set != named.sets().rend(); ++set) {
+    DependencySet copy = *set;
+    std::erase_if(copy.dependencies, is_forgotten);
+    here.add(std::move(copy));
+  }
+  bool renewed = false;
+  const std::optional<Key> key = here.match(renewed, changed.empty() ? &changed : nullptr);
+  if (!key) return std::nullopt;
+  std::optional<CachedModule> found = open(*key);
+  if (!found) return std::nullopt;
+  const std::lock_guard lock(m_mutex);
+  std::shared_ptr<const Manifest>& kept = m_manifests[request.key];
+  Manifest merged = kept ? *kept : Manifest();
+  for (const DependencySet& set : here.sets())
+    if (set.module_key == *key) merged.add(set);
+  kept = std::make_shared<const Manifest>(std::move(merged));
+  return found;
 }
 
 std::optional<std::vector<Dependency>> PackStore::dependencies_of(const Key& request_key,

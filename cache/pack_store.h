@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,12 @@ class PackStore final : public ForkAware {
 
   /// The module under a request's key. `changed` becomes the file by which the newest set failed, if one did.
   std::optional<CachedModule> find(const Key& request_key, std::string& changed);
+  /// The same by the request's list for all places: its files may lie elsewhere than those of the machine
+  /// that recorded. Files count for nothing that `is_forgotten` tells, by their paths here. From then on
+  /// find() knows it.
+  std::optional<CachedModule> find_elsewhere(const Request& request,
+                                             const std::function<bool(const Dependency&)>& is_forgotten,
+                                             std::string& changed);
   /// The set of files that led from a request to a module; nothing if it is not there.
   std::optional<std::vector<Dependency>> dependencies_of(const Key& request_key, const Key& module_key);
   /// The inputs of a request; "" if they are not there.
@@ -61,6 +68,8 @@ class PackStore final : public ForkAware {
   std::map<Key, InPack> m_modules;
   std::map<Key, InPack> m_inputs;
   std::map<Key, std::shared_ptr<const Manifest>> m_manifests;
+  std::map<Key, std::shared_ptr<const Manifest>>
+      m_shared;            ///< lists for all places, by the key for all places
   MemoryStore m_open{32};  ///< modules as memory files
 };
 

@@ -168,15 +168,15 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
   const Recorder::Request recorded(m_recorder, request);
 
   // 3. Key.
-  const auto key_of = [](const jit::CompileRequest& one) { return request_key(one); };
-  cache::Key key = key_of(request);
+  cache::Key key = request_key(request);
 
   // 4. Look into the packs that are replayed, and into the cache, which know the files that were read from
   //    disk.
   const auto began = Clock::now();
   std::string changed;
+  const auto keys_of = [](const jit::CompileRequest& one) { return request_of(one, request_key(one)); };
   if (!m_packs.is_empty())
-    if (auto found = m_packs.find(request, key, key_of, changed)) {
+    if (auto found = m_packs.find(request, key, keys_of, changed)) {
       stores.tally.add(cache::Count::hit_memory);
       log().info("{} [{}]: found in a pack in {:.1f} ms", named(request), short_name(key),
                  milliseconds_since(began));
@@ -296,6 +296,8 @@ void Pipeline::note_use(const jit::CompileRequest& request, const cache::Key& ke
       inputs.empty() && stores.disk.peek(cache::Kind::inputs, key, true, hit) == cache::Lookup::hit)
     inputs = std::move(hit.entry.payload);
   if (inputs.empty()) inputs = inputs_of(request, true).serialise();
+  auto everywhere = cache::set_for_all_places(request_of(request, key), module.key, *dependencies,
+                                              entry.payload, module.meta);
   m_recorder.note({.request_key = key,
                    .module_key = module.key,
                    .payload = std::move(entry.payload),
@@ -303,6 +305,7 @@ void Pipeline::note_use(const jit::CompileRequest& request, const cache::Key& ke
                    .inputs = std::move(inputs),
                    .made_with = MadeWith::of(request).serialise(),
                    .dependencies = std::move(*dependencies),
+                   .everywhere = std::move(everywhere),
                    .request = request.cuda ? std::make_shared<const jit::CompileRequest>(request) : nullptr});
 }
 

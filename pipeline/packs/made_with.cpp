@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <utility>
 
 #include "base/little_endian.h"
@@ -65,26 +64,28 @@ void MadeWith::lend_to(jit::CompileRequest& request) const {
   request.cuda_parts.include_dirs = folders;
 }
 
+bool MissingHeaders::operator()(const Dependency& dependency) {
+  if (dependency.absent) return false;
+  const bool cudas = std::ranges::any_of(m_folders, [&](const std::string& folder) {
+    return folder.size() > 1 && dependency.path.starts_with(folder + '/');
+  });
+  if (!cudas) return false;
+  const auto [known, is_new] = m_gone.try_emplace(dependency.path, false);
+  if (is_new) known->second = is_gone(dependency.path);
+  return known->second;
+}
+
 void forget_missing_headers(const std::vector<MadeWith>& made_with, cache::OpenPack& pack) {
-  std::map<std::string, bool, std::less<>> gone;  // headers are those of most modules
-  const auto is_missing = [&](const Dependency& dependency) {
-    if (dependency.absent) return false;
-    const bool cudas = std::ranges::any_of(made_with, [&](const MadeWith& made) {
-      return std::ranges::any_of(made.folders, [&](const std::string& folder) {
-        return folder.size() > 1 && dependency.path.starts_with(folder + '/');
-      });
-    });
-    if (!cudas) return false;
-    const auto [known, is_new] = gone.try_emplace(dependency.path, false);
-    if (is_new) known->second = is_gone(dependency.path);
-    return known->second;
-  };
+  std::vector<std::string> folders;
+  for (const MadeWith& made : made_with)
+    folders.insert(folders.end(), made.folders.begin(), made.folders.end());
+  MissingHeaders is_missing(std::move(folders));
   for (auto& [kind, key, manifest] : pack.manifests) {
-    if (kind != cache::Kind::manifest) continue;
+    if (kind != cache::Kind::manifest) continue;  // those for all places are looked at in a place
     cache::Manifest kept;
     for (auto set = manifest.sets().rbegin(); set != manifest.sets().rend(); ++set) {
       cache::DependencySet copy = *set;
-      std::erase_if(copy.dependencies, is_missing);
+      std::erase_if(copy.dependencies, std::ref(is_missing));
       kept.add(std::move(copy));
     }
     manifest = std::move(kept);

@@ -16,11 +16,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/dependency.h"
 #include "cache/pack.h"
 #include "jit/compile.h"
 
@@ -45,7 +49,18 @@ struct MadeWith {
   bool operator==(const MadeWith&) const = default;
 };
 
-/// Takes the files out of the manifests that lay in CUDA's folders and that this machine does not have.
+/// Tells the files that lay in CUDA's folders and that this machine does not have. Looks for each once.
+class MissingHeaders {
+ public:
+  explicit MissingHeaders(std::vector<std::string> folders) : m_folders(std::move(folders)) {}
+  bool operator()(const Dependency& dependency);
+
+ private:
+  std::vector<std::string> m_folders;
+  std::map<std::string, bool, std::less<>> m_gone;  ///< headers are those of most modules
+};
+
+/// Takes such files out of the manifests that have paths.
 void forget_missing_headers(const std::vector<MadeWith>& made_with, cache::OpenPack& pack);
 
 }  // namespace tarsia::pipeline

@@ -2,6 +2,8 @@
 #include "pipeline/packs/packs.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -52,10 +54,11 @@ cache::Packed Packs::replay(const std::string& path) {
   return added;
 }
 
-std::optional<cache::CachedModule> Packs::find(
-    jit::CompileRequest& request, cache::Key& key,
-    const std::function<cache::Key(const jit::CompileRequest&)>& key_of, std::string& changed) {
+std::optional<cache::CachedModule> Packs::find(jit::CompileRequest& request, cache::Key& key,
+                                               const KeysOf& keys_of, std::string& changed) {
   if (auto found = m_store.find(key, changed)) return found;
+  if (auto found = m_store.find_elsewhere(keys_of(request), [](const Dependency&) { return false; }, changed))
+    return found;
   std::vector<MadeWith> made_with;
   {
     const std::lock_guard lock(m_mutex);
@@ -66,11 +69,14 @@ std::optional<cache::CachedModule> Packs::find(
   for (const MadeWith& made : made_with) {
     jit::CompileRequest other = request;
     made.lend_to(other);
-    const cache::Key other_key = key_of(other);
-    if (other_key == key) continue;
-    if (auto found = m_store.find(other_key, changed)) {
+    const cache::Request asked = keys_of(other);
+    if (asked.key == key) continue;
+    auto found = m_store.find(asked.key, changed);
+    MissingHeaders is_missing(made.folders);
+    if (!found) found = m_store.find_elsewhere(asked, std::ref(is_missing), changed);
+    if (found) {
       request = std::move(other);
-      key = other_key;
+      key = asked.key;
       return found;
     }
   }

@@ -25,12 +25,15 @@ class Packs final : public ForkAware {
   cache::Packed replay(const std::string& path);
 
   bool is_empty() const { return m_store.is_empty(); }
-  /// The module of a request. It is looked for under `key`, which is the request's, and under the keys that
-  /// `key_of` gives with the parts of CUDA that packs were made with; `request` and `key` become those of the
-  /// module that was found. `changed` becomes a file by which a module's files differ.
+  /// Gives the keys and the place of a request.
+  using KeysOf = std::function<cache::Request(const jit::CompileRequest&)>;
+
+  /// The module of a request. It is looked for under `key`, which is the request's, under its key for all
+  /// places, and under both keys that it has with the parts of CUDA that packs were made with; `request` and
+  /// `key` become those of the module that was found. `changed` becomes a file by which a module's files
+  /// differ.
   std::optional<cache::CachedModule> find(jit::CompileRequest& request, cache::Key& key,
-                                          const std::function<cache::Key(const jit::CompileRequest&)>& key_of,
-                                          std::string& changed);
+                                          const KeysOf& keys_of, std::string& changed);
   cache::PackStore& store() { return m_store; }
 
  private:

@@ -128,7 +128,7 @@ namespace {
 cache::Packed write_recorded(const Recorded& recorded) {
   using cache::Key;
   using cache::Kind;
-  std::map<Key, cache::Manifest> manifests;
+  std::map<std::pair<Kind, Key>, cache::Manifest> manifests;
   std::map<std::pair<Kind, Key>, cache::PackEntry> entries;  // the same run gives the same pack
   std::map<Key, std::string> facts;
   cache::Packed packed;
@@ -142,14 +142,15 @@ cache::Packed write_recorded(const Recorded& recorded) {
     packed.modules += add(Kind::module, one->module_key, one->payload, one->meta);
     add(Kind::inputs, one->request_key, one->inputs, {});
     facts.try_emplace(hash_bytes(one->made_with), one->made_with);
+    if (one->everywhere) manifests[{Kind::shared, one->everywhere->key}].add(one->everywhere->set);
     if (one->request_key == one->module_key) continue;
     cache::DependencySet set{one->module_key, one->dependencies};
     for (Dependency& dependency : set.dependencies) dependency.stamp = {};
-    manifests[one->request_key].add(std::move(set));
+    manifests[{Kind::manifest, one->request_key}].add(std::move(set));
   }
-  std::map<Key, std::string> texts;
-  for (const auto& [key, manifest] : manifests)
-    add(Kind::manifest, key, texts.emplace(key, manifest.serialise()).first->second, {});
+  std::map<std::pair<Kind, Key>, std::string> texts;
+  for (const auto& [name, manifest] : manifests)
+    add(name.first, name.second, texts.emplace(name, manifest.serialise()).first->second, {});
   for (const auto& [key, fact] : facts) add(Kind::fact, key, fact, {});
   std::vector<cache::PackEntry> all;
   for (const auto& [name, entry] : entries) all.push_back(entry);

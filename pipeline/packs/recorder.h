@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/dependency.h"
 #include "base/fork.h"
 #include "cache/key.h"
+#include "cache/module_cache.h"
 #include "cache/pack.h"
 #include "jit/compile.h"
 
@@ -30,6 +32,7 @@ struct UsedModule {
   std::string inputs;     ///< serialised
   std::string made_with;  ///< serialised
   std::vector<Dependency> dependencies;
+  std::optional<cache::SetForAllPlaces> everywhere;
   std::shared_ptr<const jit::CompileRequest> request;  ///< of a CUDA source; null of others
 };
 

@@ -448,6 +448,47 @@ def test_a_pack_may_be_replaced_and_replayed_again(own_cache):
         assert load().replaced() == 1
 
 
+def test_headers_and_libraries_lie_elsewhere_on_the_server(fresh):
+    program = """
+import json, sys, tarsia
+def load(place):
+    return tarsia.load_inline('#include "near.h"\\n#include <sub/far.h>\\nint f() { return NEAR + FAR; }', include_dirs=[place], name="elsewhere")
+def alone(place):
+    return tarsia.load_inline("int g() { return 3; }", include_dirs=[place])
+"""
+    record = program + "with tarsia.record('ops.pack') as r: [load('build/include'), alone('build/include')]\nprint(json.dumps(r.report['modules']))"
+    replay = program + """
+tarsia.replay('ops.pack', devices=[])
+with tarsia.no_compile():
+    done = [load('app/headers').f(), alone('app/headers').g(), alone('app').g()]
+    again = tarsia.record('again.pack')
+    again.start()
+    load('app/headers')
+    again.stop()
+    with open('app/headers/near.h', 'a') as file: file.write('#define FURTHER 1\\n')
+    try:
+        load('app/headers')
+    except tarsia.CompileForbidden as error:
+        done.append(str(error))
+print(json.dumps(done))
+"""
+    for place in ("build/include", "app/headers"):
+        folder = fresh.folder / place
+        (folder / "sub").mkdir(parents=True)
+        (folder / "near.h").write_text("#define NEAR 40\n")
+        (folder / "sub/far.h").write_text("#define FAR 2\n")
+    assert fresh(record, "builder") == 2
+    shutil.rmtree(fresh.folder / "build")
+    *values, refused = fresh(replay, "server")
+    assert values == [42, 3, 3] and "app/headers/near.h is not as it was when the pack's module was compiled" in refused
+    # What was found elsewhere is recorded anew, and found where it was recorded first.
+    for place in ("build/include/sub", "app"):
+        (fresh.folder / place).mkdir(parents=True, exist_ok=True)
+    (fresh.folder / "build/include/near.h").write_text("#define NEAR 40\n")
+    (fresh.folder / "build/include/sub/far.h").write_text("#define FAR 2\n")
+    assert fresh(program + "tarsia.replay('again.pack', devices=[])\nwith tarsia.no_compile(): print(load('build/include').f())", "third") == 42
+
+
 @alone
 def test_a_pack_of_an_exported_cache_and_an_imported_recording(own_cache, monkeypatch):
     source = "int of_an_export() { return 6; }"
