@@ -545,9 +545,9 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
           : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
   if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
   if (whole && result.cacheable && remote && remote->send(asked, kept.key)) {
-    // After those that the libraries of a connection have registered, so that it runs before them.
-    static std::atomic_flag s_watches_end;
-    if (!s_watches_end.test_and_set()) std::atexit([] { instance().finish(); });
+    // After what the libraries of its connections have registered, so that it runs before them.
+    static std::atomic<cache::RemoteCache*> s_watched{nullptr};
+    if (s_watched.exchange(remote) != remote) std::atexit([] { instance().finish(); });
   }
   log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
              !result.cacheable      ? "not kept, since its text asks for the time"

@@ -218,6 +218,13 @@ Answer HttpStore::send(const std::string& path, std::string_view body, Deadline 
   return answer == Answer::absent ? Answer::failed : answer;
 }
 
+void HttpStore::open_libraries() noexcept {
+  try {
+    static_cast<void>(curl());
+  } catch (const NotFound&) {  // the first request says so
+  }
+}
+
 Answer HttpStore::get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) {
   std::string result;
   const Answer answer = fetch("/ac/" + hex(key), k_largest_result, deadline, result, why);

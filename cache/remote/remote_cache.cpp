@@ -332,6 +332,7 @@ void RemoteCache::renew(const std::map<Key, Tier*>& leases, std::chrono::millise
 
 bool RemoteCache::send(const Request& request, const Key& module_key) {
   if (!request.shared || !m_writes) return false;
+  for (const auto& tier : m_tiers) tier.store->open_libraries();
   {
     const std::lock_guard lock(m_mutex);
     if (m_disk.usable() && !m_ends && m_jobs.size() < k_most_jobs && (m_runs || start_thread())) {

@@ -58,7 +58,8 @@ class RemoteCache final : public ForkAware {
   bool reads() const { return m_reads; }
   const std::set<KeyId>& revoked() const { return m_trust.revoked(); }
   /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
-  /// comes. Returns whether anything was queued; the program then calls flush() when it ends.
+  /// comes. Returns whether anything was queued; the program then calls flush() when it ends, before the
+  /// libraries of the connections end, which are open when this returns.
   bool send(const Request& request, const Key& module_key);
   /// Does something behind the caller's back, before what waits to be sent: what the next look-up here does
   /// not need. flush() waits for it. A forked child drops it.

@@ -76,6 +76,19 @@ def test_a_store_that_takes_no_entry_before_a_programs_end_is_left_alone_by_the_
     server.close()
 
 
+def test_a_program_ends_while_what_it_compiled_is_sent(tmp_path, keys):
+    """OpenSSL takes itself apart when the program ends, and must not while a connection is being made: a long configuration
+    keeps it busy, some milliseconds up to a second."""
+    server = Rogue(answers_reads_alone)
+    key = keys("key")
+    for n in range(6):
+        host = Host(tmp_path / f"host{n}", server.url, sign=key)  # another one would leave the store alone
+        (tmp_path / "openssl.cnf").write_text("openssl_conf = none\n" + "".join(f"a{i} = b\n" for i in range(30000 * (n + 1))))
+        host.run(f"import tarsia; print(tarsia.load_inline('int f() {{ return {n}; }}').f())", TARSIA_REMOTE_ACCESS="write",
+                 OPENSSL_CONF=str(tmp_path / "openssl.cnf"))
+    server.close()
+
+
 def test_the_deadline_is_half_a_second(tmp_path, keys):
     server = Rogue(FAILING["silent"])
     host = Host(tmp_path / "host", server.url, trust=keys("key") + ".pub")
