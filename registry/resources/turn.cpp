@@ -30,14 +30,14 @@ std::uint64_t Turn::thread_number() noexcept {
 }
 
 /// The threads that wait.
-class Waits final : public ForkAware {
+class Waits : public ForkAware {
  public:
   /// Never destroyed: threads may wait while the process exits.
   static Waits& instance() {
     static std::atomic<Waits*> s_waits{nullptr};
     return made_once(s_waits, [] { return Waits(); });
   }
-  ~Waits() { forget_forks(); }
+  virtual ~Waits() { forget_forks(); }
 
   std::mutex mutex;                        ///< guards what follows
   std::map<std::uint64_t, Turn*> turn_of;  ///< what each waiting thread waits for
