@@ -112,6 +112,10 @@ std::optional<std::vector<Dependency>> Manifest::dependencies_of(const Key& modu
   return found->dependencies;
 }
 
+void Manifest::forget(const std::function<bool(const Dependency&)>& is_forgotten) {
+  for (DependencySet& set : m_sets) std::erase_if(set.dependencies, is_forgotten);
+}
+
 void Manifest::move_to(const Place& place) {
   std::erase_if(m_sets, [&](DependencySet& set) {
     for (Dependency& dependency : set.dependencies) {

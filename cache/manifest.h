@@ -11,6 +11,7 @@
 // Numbers are little-endian. It is the payload of an entry of Kind::manifest under the request's key.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ class Manifest {
   const std::vector<DependencySet>& sets() const { return m_sets; }
   /// Those of the set that leads to a module; nothing if none does.
   std::optional<std::vector<Dependency>> dependencies_of(const Key& module_key) const;
+  /// Takes the files out of all sets that `is_forgotten` tells.
+  void forget(const std::function<bool(const Dependency&)>& is_forgotten);
   /// Turns the names of files into paths at this place. Sets whose names mean nothing there go.
   void move_to(const Place& place);
 

@@ -78,13 +78,9 @@ std::optional<CachedModule> PackStore::find_elsewhere(
     if (found == m_shared.end()) return std::nullopt;
     known = found->second;
   }
-  Manifest named = *known, here;
-  named.move_to(request.place);
-  for (auto set = named.sets().rbegin(); set != named.sets().rend(); ++set) {
-    DependencySet copy = *set;
-    std::erase_if(copy.dependencies, is_forgotten);
-    here.add(std::move(copy));
-  }
+  Manifest here = *known;
+  here.move_to(request.place);
+  here.forget(is_forgotten);
   bool renewed = false;
   const std::optional<Key> key = here.match(renewed, changed.empty() ? &changed : nullptr);
   if (!key) return std::nullopt;

@@ -80,16 +80,8 @@ void forget_missing_headers(const std::vector<MadeWith>& made_with, cache::OpenP
   for (const MadeWith& made : made_with)
     folders.insert(folders.end(), made.folders.begin(), made.folders.end());
   MissingHeaders is_missing(std::move(folders));
-  for (auto& [kind, key, manifest] : pack.manifests) {
-    if (kind != cache::Kind::manifest) continue;  // those for all places are looked at in a place
-    cache::Manifest kept;
-    for (auto set = manifest.sets().rbegin(); set != manifest.sets().rend(); ++set) {
-      cache::DependencySet copy = *set;
-      std::erase_if(copy.dependencies, std::ref(is_missing));
-      kept.add(std::move(copy));
-    }
-    manifest = std::move(kept);
-  }
+  for (auto& [kind, key, manifest] : pack.manifests)
+    if (kind == cache::Kind::manifest) manifest.forget(std::ref(is_missing));  // the others have no paths yet
 }
 
 }  // namespace tarsia::pipeline

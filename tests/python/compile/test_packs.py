@@ -453,14 +453,16 @@ def test_headers_and_libraries_lie_elsewhere_on_the_server(fresh):
 import json, sys, tarsia
 def load(place):
     return tarsia.load_inline('#include "near.h"\\n#include <sub/far.h>\\nint f() { return NEAR + FAR; }', include_dirs=[place], name="elsewhere")
+def linked(place):
+    return tarsia.load_inline('extern "C" int seven(); int h() { return seven(); }', libraries=["seven"], library_dirs=[place])
 def alone(place):
     return tarsia.load_inline("int g() { return 3; }", include_dirs=[place])
 """
-    record = program + "with tarsia.record('ops.pack') as r: [load('build/include'), alone('build/include')]\nprint(json.dumps(r.report['modules']))"
+    record = program + "with tarsia.record('ops.pack') as r: [load('build/include'), alone('build/include'), linked('build/include')]\nprint(json.dumps(r.report['modules']))"
     replay = program + """
 tarsia.replay('ops.pack', devices=[])
 with tarsia.no_compile():
-    done = [load('app/headers').f(), alone('app/headers').g(), alone('app').g()]
+    done = [load('app/headers').f(), alone('app/headers').g(), alone('app').g(), linked('app/headers').h()]
     again = tarsia.record('again.pack')
     again.start()
     load('app/headers')
@@ -477,10 +479,12 @@ print(json.dumps(done))
         (folder / "sub").mkdir(parents=True)
         (folder / "near.h").write_text("#define NEAR 40\n")
         (folder / "sub/far.h").write_text("#define FAR 2\n")
-    assert fresh(record, "builder") == 2
+    tarsia.compile('extern "C" int seven() { return 7; }', fresh.folder / "build/include/libseven.so", exports=["seven"], functions=[])
+    shutil.copy(fresh.folder / "build/include/libseven.so", fresh.folder / "app/headers")
+    assert fresh(record, "builder") == 3
     shutil.rmtree(fresh.folder / "build")
     *values, refused = fresh(replay, "server")
-    assert values == [42, 3, 3] and "app/headers/near.h is not as it was when the pack's module was compiled" in refused
+    assert values == [42, 3, 3, 7] and "app/headers/near.h is not as it was when the pack's module was compiled" in refused
     # What was found elsewhere is recorded anew, and found where it was recorded first.
     for place in ("build/include/sub", "app"):
         (fresh.folder / place).mkdir(parents=True, exist_ok=True)
