@@ -544,11 +544,9 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
           ? stores.modules.keep(asked, result.module, std::move(meta), std::move(dependencies), &whole)
           : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
   if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
-  if (whole && result.cacheable && remote && remote->send(asked, kept.key)) {
-    // After what the libraries of its connections have registered, so that it runs before them.
-    static std::atomic<cache::RemoteCache*> s_watched{nullptr};
-    if (s_watched.exchange(remote) != remote) std::atexit([] { instance().finish(); });
-  }
+  // Registered after what the libraries of the connections have registered, so that it runs before them.
+  if (whole && result.cacheable && remote && remote->send(asked, kept.key))
+    std::atexit([] { instance().finish(); });
   log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
              !result.cacheable      ? "not kept, since its text asks for the time"
              : stores.disk.usable() ? "kept in the cache"

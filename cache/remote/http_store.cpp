@@ -218,7 +218,7 @@ Answer HttpStore::send(const std::string& path, std::string_view body, Deadline 
   return answer == Answer::absent ? Answer::failed : answer;
 }
 
-void HttpStore::open_libraries() noexcept {
+void HttpStore::open_libraries() {
   try {
     static_cast<void>(curl());
   } catch (const NotFound&) {  // the first request says so

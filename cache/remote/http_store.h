@@ -32,7 +32,7 @@ class HttpStore final : public RemoteStore, public ForkAware {
   ~HttpStore() override;
 
   const std::string& name() const override { return m_name; }
-  void open_libraries() noexcept override;
+  void open_libraries() override;
   Answer get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) override;
   Answer put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) override;
   Lease take_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) override;

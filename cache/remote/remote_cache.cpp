@@ -8,6 +8,7 @@
 #include <array>
 #include <csignal>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/little_endian.h"
@@ -332,13 +333,17 @@ void RemoteCache::renew(const std::map<Key, Tier*>& leases, std::chrono::millise
 
 bool RemoteCache::send(const Request& request, const Key& module_key) {
   if (!request.shared || !m_writes) return false;
-  for (const auto& tier : m_tiers) tier.store->open_libraries();
+  if (std::ranges::none_of(m_tiers, [&](Tier& tier) { return can_ask(tier, true); })) {
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) m_tally.add(Count::remote_not_sent);
+    return false;
+  }
+  for (const Tier& tier : m_tiers) tier.store->open_libraries();
   {
     const std::lock_guard lock(m_mutex);
     if (m_disk.usable() && !m_ends && m_jobs.size() < k_most_jobs && (m_runs || start_thread())) {
       m_jobs.push_back({*request.shared, module_key});
       m_changed->notify_all();
-      return true;
+      return !std::exchange(m_has_sent, true);
     }
   }
   m_tally.add(Count::remote_not_sent);

@@ -58,8 +58,8 @@ class RemoteCache final : public ForkAware {
   bool reads() const { return m_reads; }
   const std::set<KeyId>& revoked() const { return m_trust.revoked(); }
   /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
-  /// comes. Returns whether anything was queued; the program then calls flush() when it ends, before the
-  /// libraries of the connections end, which are open when this returns.
+  /// comes. Returns whether this is the first that was queued. Whoever gets that calls flush() when the
+  /// program ends, before the libraries of the connections end: they are open now.
   bool send(const Request& request, const Key& module_key);
   /// Does something behind the caller's back, before what waits to be sent: what the next look-up here does
   /// not need. flush() waits for it. A forked child drops it.
@@ -112,7 +112,7 @@ class RemoteCache final : public ForkAware {
   std::set<Key> m_rejected;
   std::deque<Job> m_jobs;
   std::map<Key, Tier*> m_leases;
-  bool m_busy = false, m_ends = false, m_runs = false;
+  bool m_busy = false, m_ends = false, m_runs = false, m_has_sent = false;
   Tier* m_sending = nullptr;  ///< that takes an entry just now, since then
   Deadline m_sending_since;
   std::unique_ptr<std::thread> m_thread;

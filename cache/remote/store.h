@@ -35,7 +35,7 @@ class RemoteStore {
   /// For messages; without a password.
   virtual const std::string& name() const = 0;
   /// Opens the libraries that requests need. These register what they do when the program ends.
-  virtual void open_libraries() noexcept {}
+  virtual void open_libraries() {}
   /// `why` says what was wrong unless it was found.
   virtual Answer get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) = 0;
   /// found: it is stored.
