@@ -176,12 +176,10 @@ void ModuleCache::add_set(const Key& request_key, DependencySet set, bool on_dis
   m_memory.keep_manifest(request_key, std::move(manifest));
 }
 
-CachedModule ModuleCache::keep(const Request& request, std::string_view bytes, std::string meta,
-                               std::vector<Dependency> dependencies, bool* kept_whole) {
-  const Key& request_key = request.key;
+std::optional<NewModule> new_module(const Request& request, std::string& bytes, std::string meta,
+                                    std::vector<Dependency> dependencies) {
   const bool climbed =
       std::erase_if(dependencies, [](const Dependency& d) { return d.path == k_climbed; }) > 0;
-  if (kept_whole != nullptr) *kept_whole = true;
   for (Dependency& dependency : dependencies) {
     FileStamp stamp;
     switch (check(dependency, stamp)) {
@@ -192,41 +190,60 @@ CachedModule ModuleCache::keep(const Request& request, std::string_view bytes, s
         break;
       case DependencyState::changed:
         log().info("{} changed during the compile: the module is not cached", dependency.path);
-        if (kept_whole != nullptr) *kept_whole = false;
-        return pass_through(request_key, bytes, std::move(meta));
+        return std::nullopt;
     }
   }
+  NewModule made{.key = request.key, .bytes = std::move(bytes), .meta = std::move(meta)};
   const bool alone = dependencies.empty();
   // Where the bytes, a warning's text or the way to a file tell the place, they are of use only here.
-  const bool shared = request.shared && !climbed && !request.place.is_in(bytes) && !request.place.is_in(meta);
-  DependencySet everywhere;
-  if (shared) {
-    everywhere = named_set(request.place, dependencies);
-    everywhere.module_key = alone ? request_key : module_key(*request.shared, everywhere.dependencies);
+  if (request.shared && !climbed && !request.place.is_in(made.bytes) && !request.place.is_in(made.meta)) {
+    made.everywhere = named_set(request.place, dependencies);
+    if (!alone) made.key = module_key(*request.shared, made.everywhere->dependencies);
+    made.everywhere->module_key = made.key;
+  } else if (!alone) {
+    made.key = module_key(request.key, dependencies);
   }
-  const Key key = alone    ? request_key
-                  : shared ? everywhere.module_key
-                           : module_key(request_key, dependencies);
-  const bool on_disk = m_disk.keep(Kind::module, key, bytes, meta);
-  if (!alone) add_set(request_key, {key, std::move(dependencies)}, on_disk);
-  if (on_disk && shared) list_for_all_places(*request.shared, std::move(everywhere));
-  return opened(key, bytes, std::move(meta), on_disk);
+  made.here = {made.key, std::move(dependencies)};
+  return made;
 }
 
-CachedModule ModuleCache::take(const Request& request, const Brought& brought) {
-  StoredModule module = stored_in_memory(brought.key, brought.bytes, brought.meta);
+namespace {
+
+/// Whether a request leads to the module by way of a list of files.
+bool has_list(const Request& request, const NewModule& module) {
+  return module.key != request.key || !module.here.dependencies.empty();
+}
+
+}  // namespace
+
+bool ModuleCache::write(const Request& request, const NewModule& module) {
+  if (!m_disk.keep(Kind::module, module.key, module.bytes, module.meta)) return false;
+  if (has_list(request, module)) add_set(request.key, module.here, true);
+  if (request.shared && module.everywhere) list_for_all_places(*request.shared, *module.everywhere);
+  return true;
+}
+
+CachedModule ModuleCache::in_memory(const NewModule& made) {
+  StoredModule module = stored_in_memory(made.key, made.bytes, made.meta);
   m_memory.keep_module(module);
-  if (brought.key != request.key || !brought.here.dependencies.empty())
-    add_set(request.key, brought.here, false);
   std::shared_ptr<const UniqueFd> file = module.memory;
   return handed_out(std::move(module), std::move(file), Origin::memory);
 }
 
-void ModuleCache::keep_brought(const Request& request, Brought brought) {
-  if (!m_disk.keep(Kind::module, brought.key, brought.bytes, brought.meta)) return;
-  if (brought.key != request.key || !brought.here.dependencies.empty())
-    add_set(request.key, std::move(brought.here), true);
-  if (request.shared) list_for_all_places(*request.shared, std::move(brought.named));
+CachedModule ModuleCache::keep(const Request& request, const NewModule& module) {
+  if (!write(request, module)) return take(request, module);
+  if (auto found = opened(module)) return std::move(*found);
+  return in_memory(module);
+}
+
+CachedModule ModuleCache::take(const Request& request, const NewModule& module) {
+  if (has_list(request, module)) add_set(request.key, module.here, false);
+  return in_memory(module);
+}
+
+// Memory then names the file: it need not hold the bytes any more.
+void ModuleCache::keep_on_disk(const Request& request, const NewModule& module) {
+  if (write(request, module)) static_cast<void>(opened(module));
 }
 
 void ModuleCache::forget(const Key& module_key) {
@@ -243,28 +260,19 @@ void ModuleCache::list_for_all_places(const Key& shared_key, DependencySet named
   m_disk.keep(Kind::shared, shared_key, manifest.serialise(), {});
 }
 
-/// A module that was just kept, for its caller.
-CachedModule ModuleCache::opened(const Key& key, std::string_view bytes, std::string meta, bool on_disk) {
-  if (on_disk && m_disk.executable()) {
-    StoredModule module{.key = key, .path = m_disk.path_of(Kind::module, key), .meta = meta};
-    UniqueFd fd;
-    struct stat status;
-    if (open_regular(module.path, fd, status) == 0) {
-      module.stamp = FileStamp::of(status);
-      // Opened with the lock that keeps it from being evicted. A file written under that name since is as
-      // good.
-      UniqueFd locked;
-      if (m_disk.reopen(module.path, module.stamp, locked)) {
-        m_memory.keep_module(module);
-        return handed_out(std::move(module), std::make_shared<const UniqueFd>(std::move(locked)),
-                          Origin::disk);
-      }
-    }
-  }
-  StoredModule module = stored_in_memory(key, bytes, std::move(meta));
+/// A module that was just written, if code can be mapped from there.
+std::optional<CachedModule> ModuleCache::opened(const NewModule& made) {
+  if (!m_disk.executable()) return std::nullopt;
+  StoredModule module{.key = made.key, .path = m_disk.path_of(Kind::module, made.key), .meta = made.meta};
+  UniqueFd fd;
+  struct stat status;
+  if (open_regular(module.path, fd, status) != 0) return std::nullopt;
+  module.stamp = FileStamp::of(status);
+  // Opened with the lock that keeps it from being evicted. A file written under that name since is as good.
+  UniqueFd locked;
+  if (!m_disk.reopen(module.path, module.stamp, locked)) return std::nullopt;
   m_memory.keep_module(module);
-  std::shared_ptr<const UniqueFd> file = module.memory;
-  return handed_out(std::move(module), std::move(file), Origin::memory);
+  return handed_out(std::move(module), std::make_shared<const UniqueFd>(std::move(locked)), Origin::disk);
 }
 
 std::optional<std::vector<Dependency>> ModuleCache::dependencies_of(const Key& request_key,

@@ -67,14 +67,20 @@ std::optional<SetForAllPlaces> set_for_all_places(const Request& request, const 
                                                   const std::vector<Dependency>& dependencies,
                                                   std::string_view bytes, std::string_view meta);
 
-/// A module that came from another machine.
-struct Brought {
+/// A module that the cache lacks.
+struct NewModule {
   Key key;
   std::string bytes;
   std::string meta;
-  DependencySet here;   ///< the files that led to it, by their paths and stamps at this place
-  DependencySet named;  ///< the same by their names
+  DependencySet here;  ///< the files that led to it, by their paths and stamps at this place
+  std::optional<DependencySet> everywhere;  ///< the same by their names; nothing: it is for this place alone
 };
+
+/// One that was compiled here. It is for all places unless its bytes, `meta` or the way to a file tell of
+/// this one. Compares the dependencies with the file system first. Nothing if one of them changed while the
+/// compiler ran, or cannot be vouched for: then only the caller has the module. Otherwise it takes `bytes`.
+std::optional<NewModule> new_module(const Request& request, std::string& bytes, std::string meta,
+                                    std::vector<Dependency> dependencies);
 
 /// Thread-safe. If the disk fails, memory alone serves.
 class ModuleCache {
@@ -87,15 +93,12 @@ class ModuleCache {
   /// an earlier call read: what is the same is not gone through again. If files differ, `why` says which.
   std::optional<CachedModule> find_elsewhere(const Request& request, FileStamp* seen = nullptr,
                                              Missing* why = nullptr);
-  /// Keeps a new module, for all places unless its bytes, `meta` or the way to a file tell of this one.
-  /// Compares the dependencies with the file system first. Sets `kept_whole` to false if one of them changed
-  /// while the compiler ran, or cannot be vouched for; then only this caller has the module.
-  CachedModule keep(const Request& request, std::string_view bytes, std::string meta,
-                    std::vector<Dependency> dependencies, bool* kept_whole = nullptr);
-  /// Keeps a module that came from another machine in memory, and gives it. keep_brought() then keeps it on
-  /// disk as if this one had compiled it: files take longer to make than what is asked of a store nearby.
-  CachedModule take(const Request& request, const Brought& brought);
-  void keep_brought(const Request& request, Brought brought);
+  /// Keeps a new module, and gives it.
+  CachedModule keep(const Request& request, const NewModule& module);
+  /// Keeps it in memory alone, and gives it. keep_on_disk() then does the rest: files take longer to make
+  /// than a small module does, or than what is asked of a store nearby.
+  CachedModule take(const Request& request, const NewModule& module);
+  void keep_on_disk(const Request& request, const NewModule& module);
   /// Removes a module. The next look-up of its requests misses.
   void forget(const Key& module_key);
   /// From now on, modules that one of these keys signed are removed when they are met.
@@ -110,7 +113,10 @@ class ModuleCache {
   std::optional<CachedModule> find_module(const Key& key, Missing& why);
   void add_set(const Key& request_key, DependencySet set, bool on_disk);
   void list_for_all_places(const Key& shared_key, DependencySet named);
-  CachedModule opened(const Key& key, std::string_view bytes, std::string meta, bool on_disk);
+  /// Returns false if the disk does not take it.
+  bool write(const Request& request, const NewModule& module);
+  std::optional<CachedModule> opened(const NewModule& module);
+  CachedModule in_memory(const NewModule& module);
   bool is_refused(std::string_view meta);
 
   DiskStore& m_disk;

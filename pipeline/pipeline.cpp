@@ -52,6 +52,10 @@ std::string named(const jit::CompileRequest& request) {
 }
 
 using namespace std::chrono_literals;
+
+// For files that are small, on whatever file system.
+constexpr std::chrono::seconds k_longest_write{10};
+
 using Clock = std::chrono::steady_clock;
 
 /// As far as people need the key to tell sources apart.
@@ -325,7 +329,7 @@ Explanation Pipeline::explain(Source source) {
   take_cflags(source.options);
   take_environment(source.options);
   check(source);
-  Stores& stores = this->stores();
+  Stores& stores = settled_stores();
   return pipeline::explain(resolve(std::move(source), stores), stores.disk);
 }
 
@@ -336,11 +340,14 @@ void Pipeline::finish() {
   // It may run twice, and waits once.
   static std::atomic_flag s_waited;
   const auto end = Clock::now() + (s_waited.test_and_set() ? 0ms : cache::RemoteCache::k_last_wait);
+  const auto left = [&] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::max(end - Clock::now(), Clock::duration::zero()));
+  };
   for (const auto& [folder, stores] : m_stores) {
+    stores->later.flush(left());
     for (const auto& [settings, remote] : stores->remotes)
-      if (remote)
-        remote->flush(std::chrono::duration_cast<std::chrono::milliseconds>(
-            std::max(end - Clock::now(), Clock::duration::zero())));
+      if (remote) remote->flush(left());
     stores->tally.merge();
   }
 }
@@ -367,8 +374,8 @@ bool Pipeline::reject(const Module& module) {
     key[i] = static_cast<unsigned char>(std::stoul(module.key.substr(2 * i, 2), nullptr, 16));
   if (cache::RemoteCache* const remote = this->remote(stores)) {
     remote->reject(key);
-    remote->flush(cache::RemoteCache::k_last_wait);  // it may be about to reach the disk
   }
+  stores.later.flush(k_longest_write);  // it may be about to reach the disk
   stores.modules.forget(key);
   log().warn("the module {} of a shared store does not load here: it is compiled", module.key.substr(0, 12));
   return true;
@@ -386,6 +393,12 @@ Pipeline::Stores& Pipeline::stores() {
   return *m_stores.try_emplace(folder, std::move(made)).first->second;
 }
 
+Pipeline::Stores& Pipeline::settled_stores() {
+  Stores& settled = stores();
+  settled.later.flush(k_longest_write);
+  return settled;
+}
+
 std::optional<std::string> Pipeline::find_fact(const cache::Key& key) {
   cache::Hit hit;
   if (stores().disk.find(cache::Kind::fact, key, true, hit) != cache::Lookup::hit) return std::nullopt;
@@ -399,15 +412,15 @@ void Pipeline::keep_fact(const cache::Key& key, const std::string& text) {
 std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const cache::Request& asked,
                                       Stores& stores, cache::RemoteCache& remote, bool again) {
   const auto began = Clock::now();
-  std::optional<cache::Brought> brought = remote.fetch(asked, again);
+  std::optional<cache::NewModule> brought = remote.fetch(asked, again);
   if (!brought) return std::nullopt;
   cache::CachedModule kept = stores.modules.take(asked, *brought);
   if (stores.disk.usable())
-    remote.later([&stores, asked, brought = std::move(*brought),
-                  inputs = inputs_of(request, true).serialise()]() mutable {
-      stores.modules.keep_brought(asked, std::move(brought));
-      stores.disk.keep(cache::Kind::inputs, asked.key, inputs, {});
-    });
+    stores.later.add(
+        [&stores, asked, brought = std::move(*brought), inputs = inputs_of(request, true).serialise()] {
+          stores.modules.keep_on_disk(asked, brought);
+          stores.disk.keep(cache::Kind::inputs, asked.key, inputs, {});
+        });
   note_use(request, asked.key, kept, stores);
   stores.tally.add(cache::Count::hit_remote);
   log().info("{} [{}]: found in a shared store in {:.1f} ms", named(request), short_name(asked.key),
@@ -468,7 +481,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       });
       if (sent) return std::move(*sent);
       count_miss();
-      return compile_now(request, asked, stores, remote);
+      return compile_now(request, asked, std::move(turn), stores, remote);
     } catch (const Interrupted&) {
       throw;  // other threads still wait: one of them leads now
     } catch (const CompilerCrashed&) {
@@ -503,8 +516,8 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
   }
 }
 
-Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
-                             cache::RemoteCache* remote) {
+Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked, FileLock turn,
+                             Stores& stores, cache::RemoteCache* remote) {
   const cache::Key& key = asked.key;
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
@@ -519,7 +532,10 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
   for (const auto& [step, ms] : result.timings)
     log().debug("{} [{}]:   {} took {:.1f} ms", named(request), short_name(key), step, ms);
   stores.tally.add_compile(result.ok, milliseconds_since(began) / 1000);
-  stores.tally.merge();
+  // Who has typed a cell waits for no file.
+  const bool is_hurried =
+      !request.options.cell.empty() && result.ok && result.cacheable && !remote && stores.disk.usable();
+  if (!is_hurried) stores.tally.merge();
   if (!result.ok)
     log().info("{} [{}]: failed to compile after {:.1f} ms", named(request), short_name(key),
                milliseconds_since(began));
@@ -538,12 +554,25 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
   if (!result.module.starts_with(ELFMAG))
     throw CompilerCrashed("the compiler gave something that is no module for " + named(request));
   std::string meta = encode_meta(named_files(std::move(result.diagnostics), asked.place));
-  bool whole = true;
-  cache::CachedModule kept =
-      result.cacheable
-          ? stores.modules.keep(asked, result.module, std::move(meta), std::move(dependencies), &whole)
-          : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
-  if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
+  std::optional<cache::NewModule> made;
+  if (result.cacheable) made = cache::new_module(asked, result.module, meta, std::move(dependencies));
+  const bool whole = made || !result.cacheable;
+  cache::CachedModule kept = !made ? cache::ModuleCache::pass_through(key, result.module, std::move(meta))
+                             : is_hurried ? stores.modules.take(asked, *made)
+                                          : stores.modules.keep(asked, *made);
+  const auto keep_inputs = [&stores, key,
+                            inputs = whole ? inputs_of(request, result.cacheable).serialise() : ""] {
+    if (!inputs.empty()) stores.disk.keep(cache::Kind::inputs, key, inputs, {});
+  };
+  if (is_hurried && made)
+    stores.later.add([&stores, asked, keep_inputs, made = std::move(*made),
+                      turn = std::make_shared<FileLock>(std::move(turn))] {
+      stores.modules.keep_on_disk(asked, made);
+      keep_inputs();
+      stores.tally.merge();
+    });
+  else
+    keep_inputs();
   // Registered after what the libraries of the connections have registered, so that it runs before them.
   if (whole && result.cacheable && remote && remote->send(asked, kept.key))
     std::atexit([] { instance().finish(); });

@@ -12,7 +12,9 @@
 
 #include "base/file.h"
 #include "base/fork.h"
+#include "base/lock.h"
 #include "base/origin.h"
+#include "cache/later.h"
 #include "cache/module_cache.h"
 #include "cache/remote/remote_cache.h"
 #include "cache/single_flight.h"
@@ -84,15 +86,15 @@ class Pipeline final : public ForkAware {
   void keep_fact(const cache::Key& key, const std::string& text);
 
   /// This process's counts of the store that the environment names now.
-  cache::Counters counters() { return stores().disk.counters(); }
+  cache::Counters counters() { return settled_stores().disk.counters(); }
   /// What became of this process's requests to that store.
   cache::Counts counts() { return stores().tally.of_process(); }
   /// The reason why the cache's folder is not used; or empty.
   std::string cache_refusal() { return stores().disk.refusal(); }
   /// The store that the environment names now, and the counts of all processes there. `tally` has what this
   /// process counted.
-  cache::DiskStore& disk() { return stores().disk; }
-  cache::Tally& tally() { return stores().tally; }
+  cache::DiskStore& disk() { return settled_stores().disk; }
+  cache::Tally& tally() { return settled_stores().tally; }
   /// Why a source would hit or miss now. Compiles nothing, and throws as compile() does before it looks.
   Explanation explain(Source source);
   /// What the run uses, and what it takes from packs.
@@ -116,12 +118,15 @@ class Pipeline final : public ForkAware {
     cache::Tally tally;
     cache::ModuleCache modules;
     DiskPartStore parts;
+    cache::Later later;
     /// By the settings that they were made of, guarded by Pipeline's mutex. Null: none. They stay: a thread
     /// of theirs may be sending.
     std::map<std::string, std::unique_ptr<cache::RemoteCache>> remotes;
   };
 
   Stores& stores();
+  /// The same, when nothing is about to be written there.
+  Stores& settled_stores();
   void finish();
   /// The shared stores that the environment names; null: none. Throws ArgumentError if that makes no sense.
   cache::RemoteCache* remote(Stores& stores);
@@ -140,8 +145,8 @@ class Pipeline final : public ForkAware {
   std::optional<Module> fetch(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
                               cache::RemoteCache& remote, bool again = false);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
-  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
-                     cache::RemoteCache* remote);
+  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, FileLock turn,
+                     Stores& stores, cache::RemoteCache* remote);
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override { m_mutex.unlock(); }

@@ -224,7 +224,7 @@ bool RemoteCache::get(Tier& tier, Kind kind, const Key& key, Deadline deadline, 
   return false;
 }
 
-std::optional<Brought> RemoteCache::fetch_from(Tier& tier, const Request& request, Deadline deadline) {
+std::optional<NewModule> RemoteCache::fetch_from(Tier& tier, const Request& request, Deadline deadline) {
   Entry entry;
   KeyId signer;
   if (!get(tier, Kind::shared, *request.shared, deadline, entry, signer)) return std::nullopt;
@@ -253,18 +253,18 @@ std::optional<Brought> RemoteCache::fetch_from(Tier& tier, const Request& reques
     m_tally.add(Count::remote_refused);
     return std::nullopt;
   }
-  Brought brought{.key = *key, .bytes = std::move(entry.payload), .meta = std::move(entry.meta)};
+  NewModule brought{.key = *key, .bytes = std::move(entry.payload), .meta = std::move(entry.meta)};
   brought.meta += k_mark;
   LittleWriter(brought.meta).raw(signer);
   const auto with_key = [&](const Manifest& manifest) {
     return *std::ranges::find(manifest.sets(), *key, &DependencySet::module_key);
   };
   brought.here = with_key(here);
-  brought.named = with_key(named);
+  brought.everywhere = with_key(named);
   return brought;
 }
 
-std::optional<Brought> RemoteCache::fetch(const Request& request, bool again) {
+std::optional<NewModule> RemoteCache::fetch(const Request& request, bool again) {
   if (!request.shared || !m_reads) return std::nullopt;
   const Deadline deadline = Clock::now() + k_look_up;
   for (Tier& tier : m_tiers) {
@@ -365,28 +365,7 @@ bool RemoteCache::start_thread() {
   return m_runs;
 }
 
-void RemoteCache::later(std::function<void()> work) {
-  {
-    const std::lock_guard lock(m_mutex);
-    if (!m_ends && (m_runs || start_thread())) {
-      const auto first_to_send = std::ranges::find_if(m_jobs, [](const Job& job) { return !job.local; });
-      m_jobs.insert(first_to_send, Job{.local = std::move(work)});
-      work = nullptr;
-    }
-  }
-  m_changed->notify_all();
-  if (work) work();
-}
-
 void RemoteCache::run(const Job& job) {
-  if (job.local) {
-    try {
-      job.local();
-    } catch (const std::exception& e) {
-      log().warn("the cache's folder lacks what belongs to a module: {}", e.what());
-    }
-    return;
-  }
   if (job.ends_turn) {
     std::map<Key, Tier*> ended;
     {

@@ -50,7 +50,7 @@ class RemoteCache final : public ForkAware {
   /// Brings a module that fits the request's files. Never throws for the sake of a store; ends within
   /// k_look_up. Counts what the stores did, but not the hit.
   /// `again`: a look that does not count as a miss.
-  std::optional<Brought> fetch(const Request& request, bool again = false);
+  std::optional<NewModule> fetch(const Request& request, bool again = false);
   /// Whether this host is to compile what was not found. Whoever gets `ours` calls end_turn() afterwards.
   Lease take_turn(const Request& request);
   /// Lets others have their turn, once all is sent that was queued before.
@@ -61,9 +61,6 @@ class RemoteCache final : public ForkAware {
   /// comes. Returns whether this is the first that was queued. Whoever gets that calls flush() when the
   /// program ends, before the libraries of the connections end: they are open now.
   bool send(const Request& request, const Key& module_key);
-  /// Does something behind the caller's back, before what waits to be sent: what the next look-up here does
-  /// not need. flush() waits for it. A forked child drops it.
-  void later(std::function<void()> work);
   /// A module that came from a store and is of no use here is not fetched again by this process.
   void reject(const Key& module_key);
   /// Waits until nothing is pending, or so long. Returns whether nothing is.
@@ -79,8 +76,7 @@ class RemoteCache final : public ForkAware {
   };
   struct Job {
     Key shared, module;
-    std::function<void()> local = {};  ///< instead of sending
-    bool ends_turn = false;            ///< instead of sending
+    bool ends_turn = false;  ///< instead of sending
   };
   class Sending;
   void drop_revoked();
@@ -89,7 +85,7 @@ class RemoteCache final : public ForkAware {
   void note_lack(Tier& tier, const std::string& why);
   void note_no_write(Tier& tier, const std::string& why);
   bool get(Tier& tier, Kind kind, const Key& key, Deadline deadline, Entry& entry, KeyId& signer);
-  std::optional<Brought> fetch_from(Tier& tier, const Request& request, Deadline deadline);
+  std::optional<NewModule> fetch_from(Tier& tier, const Request& request, Deadline deadline);
   bool put(Tier& tier, const Job& job);
   void renew(const std::map<Key, Tier*>& leases, std::chrono::milliseconds life);
   void run(const Job& job);

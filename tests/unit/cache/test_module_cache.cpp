@@ -10,6 +10,7 @@
 
 #include "cache/mark.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/cache/kept_module.h"
 
 namespace tarsia::cache {
 namespace {
@@ -33,11 +34,34 @@ std::string bytes_of(const CachedModule& module, std::size_t size) {
   return read_file(module.path).substr(0, size);
 }
 
+TEST(ModuleCache, a_module_that_was_taken_is_written_later) {
+  const TemporaryDir dir;
+  write_file(dir / "h", "one");
+  Process first(dir / "cache"), second(dir / "cache");
+  for (const std::vector<Dependency>& files : {std::vector<Dependency>{}, {on(dir / "h")}}) {
+    const Key key = hash_bytes("taken with " + std::to_string(files.size()));
+    std::string bytes = "ELF one";
+    const auto made = new_module(key, bytes, "meta", files);
+    ASSERT_TRUE(made);
+    const CachedModule taken = first.cache.take(key, *made);
+    EXPECT_EQ(bytes_of(taken, 7), "ELF one");
+    EXPECT_TRUE(first.cache.find(key));
+    EXPECT_FALSE(second.cache.find(key));
+    first.cache.keep_on_disk(key, *made);
+    const auto found = second.cache.find(key);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->meta, "meta");
+    // The first process names the file now, and holds no copy.
+    EXPECT_EQ(first.cache.find(key)->path, found->path);
+    EXPECT_EQ(bytes_of(taken, 7), "ELF one");
+  }
+}
+
 TEST(ModuleCache, a_module_without_dependencies_is_found_in_memory_and_on_disk) {
   const TemporaryDir dir;
   Process first(dir / "cache");
   EXPECT_FALSE(first.cache.find(k_key));
-  const CachedModule made = first.cache.keep(k_key, "ELF one", "meta", {});
+  const CachedModule made = keep(first.cache, k_key, "ELF one", "meta", {});
   EXPECT_EQ(bytes_of(made, 7), "ELF one");
   EXPECT_EQ(made.meta, "meta");
   const auto again = first.cache.find(k_key);
@@ -59,11 +83,11 @@ TEST(ModuleCache, a_header_decides_which_module) {
   const TemporaryDir dir;
   write_file(dir / "h", "one");
   Process first(dir / "cache");
-  first.cache.keep(k_key, "ELF one", "", {on(dir / "h")});
+  keep(first.cache, k_key, "ELF one", "", {on(dir / "h")});
   write_file(dir / "h", "two");
   EXPECT_FALSE(first.cache.find(k_key));
   EXPECT_FALSE(Process(dir / "cache").cache.find(k_key));
-  first.cache.keep(k_key, "ELF two", "", {on(dir / "h")});
+  keep(first.cache, k_key, "ELF two", "", {on(dir / "h")});
   for (Process* process : {&first, new Process(dir / "cache")}) {
     write_file(dir / "h", "one");
     auto found = process->cache.find(k_key);
@@ -81,10 +105,10 @@ TEST(ModuleCache, what_another_process_compiled_meanwhile_is_found) {
   const TemporaryDir dir;
   write_file(dir / "h", "one");
   Process first(dir / "cache"), second(dir / "cache");
-  first.cache.keep(k_key, "ELF one", "", {on(dir / "h")});
+  keep(first.cache, k_key, "ELF one", "", {on(dir / "h")});
   write_file(dir / "h", "two");
   EXPECT_FALSE(first.cache.find(k_key));
-  second.cache.keep(k_key, "ELF two", "", {on(dir / "h")});
+  keep(second.cache, k_key, "ELF two", "", {on(dir / "h")});
   const auto found = first.cache.find(k_key);
   ASSERT_TRUE(found);
   EXPECT_EQ(bytes_of(*found, 7), "ELF two");
@@ -96,7 +120,7 @@ TEST(ModuleCache, what_another_process_compiled_meanwhile_is_found) {
 TEST(ModuleCache, a_header_that_appears_is_noticed) {
   const TemporaryDir dir;
   Process process(dir / "cache");
-  process.cache.keep(k_key, "ELF", "", {{.path = dir / "optional.h", .absent = true}});
+  keep(process.cache, k_key, "ELF", "", {{.path = dir / "optional.h", .absent = true}});
   EXPECT_TRUE(process.cache.find(k_key));
   write_file(dir / "optional.h", "");
   EXPECT_FALSE(process.cache.find(k_key));
@@ -106,13 +130,10 @@ TEST(ModuleCache, a_header_that_changed_during_the_compile_is_not_cached) {
   const TemporaryDir dir;
   write_file(dir / "h", "now");
   Process process(dir / "cache");
-  bool kept = true;
-  const CachedModule made =
-      process.cache.keep(k_key, "ELF one", "meta",
-                         {{.path = dir / "h", .content = hash_bytes("what the compiler read")}}, &kept);
-  EXPECT_FALSE(kept);
-  EXPECT_EQ(bytes_of(made, 7), "ELF one");
-  EXPECT_EQ(made.meta, "meta");
+  std::string bytes = "ELF one";
+  EXPECT_FALSE(new_module(k_key, bytes, "meta",
+                          {{.path = dir / "h", .content = hash_bytes("what the compiler read")}}));
+  EXPECT_EQ(bytes, "ELF one");
   EXPECT_FALSE(process.cache.find(k_key));
   EXPECT_EQ(process.disk.counters().stores, 0u);
 }
@@ -120,7 +141,7 @@ TEST(ModuleCache, a_header_that_changed_during_the_compile_is_not_cached) {
 TEST(ModuleCache, damage_on_disk_is_noticed_by_a_process_that_knew_the_file) {
   const TemporaryDir dir;
   Process process(dir / "cache");
-  const CachedModule made = process.cache.keep(k_key, "ELF one", "", {});
+  const CachedModule made = keep(process.cache, k_key, "ELF one", "", {});
   write_file(made.path, "damaged");
   EXPECT_FALSE(process.cache.find(k_key));
   EXPECT_EQ(process.disk.counters().corrupt, 1u);
@@ -131,7 +152,7 @@ TEST(ModuleCache, without_a_usable_folder_memory_serves) {
   fs::create_directory(dir / "open");
   ASSERT_EQ(::chmod((dir / "open").c_str(), 0777), 0);
   Process process(dir / "open");
-  const CachedModule made = process.cache.keep(k_key, "ELF one", "meta", {});
+  const CachedModule made = keep(process.cache, k_key, "ELF one", "meta", {});
   EXPECT_EQ(made.path.rfind("/proc/self/fd/", 0), 0u);
   EXPECT_EQ(read_file(made.path), "ELF one");
   const auto found = process.cache.find(k_key);
@@ -139,7 +160,7 @@ TEST(ModuleCache, without_a_usable_folder_memory_serves) {
   EXPECT_EQ(found->origin, Origin::memory);
   EXPECT_EQ(read_file(found->path), "ELF one");
   write_file(dir / "h", "one");
-  process.cache.keep(hash_bytes("with header"), "ELF two", "", {on(dir / "h")});
+  keep(process.cache, hash_bytes("with header"), "ELF two", "", {on(dir / "h")});
   EXPECT_TRUE(process.cache.find(hash_bytes("with header")));
   write_file(dir / "h", "two");
   EXPECT_FALSE(process.cache.find(hash_bytes("with header")));
@@ -193,9 +214,9 @@ TEST(ModuleCache, modules_of_a_refused_signer_go_when_they_are_met) {
   };
   const Key other = hash_bytes("other"), own = hash_bytes("own");
   Process first(dir / "cache"), second(dir / "cache");
-  first.cache.keep(k_key, "ELF bad", marked(bad), {});
-  first.cache.keep(other, "ELF good", marked(good), {});
-  first.cache.keep(own, "ELF own", "meta", {});
+  keep(first.cache, k_key, "ELF bad", marked(bad), {});
+  keep(first.cache, other, "ELF good", marked(good), {});
+  keep(first.cache, own, "ELF own", "meta", {});
   for (Process* process : {&first, &second}) {  // one knows them from memory, too
     ASSERT_TRUE(first.disk.keep(Kind::module, k_key, "ELF bad", marked(bad)));
     process->cache.refuse_signed_by({bad});

@@ -16,6 +16,7 @@
 #include "cache/mark.h"
 #include "cache/module_cache.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/cache/kept_module.h"
 #include "tests/unit/cache/private_mounts.h"
 
 namespace tarsia::cache {
@@ -174,7 +175,7 @@ TEST_F(SignedPacks, a_changed_byte_of_a_signed_pack_is_refused_whatever_its_chec
 
 TEST_F(SignedPacks, what_an_import_keeps_tells_its_signer_and_not_what_the_pack_claims) {
   ModuleCache modules(from);
-  modules.keep(key_of("alone"), "a module", "meta" + std::string(k_mark) + "stranger", {});
+  keep(modules, key_of("alone"), "a module", "meta" + std::string(k_mark) + "stranger", {});
   const SigningKey own = key("own");
   EXPECT_EQ(export_pack(from, pack, &own).signer, digits_of(id_of(own.public_key())));
   EXPECT_EQ(import_pack(to, pack, keys).signer, digits_of(id_of(own.public_key())));
@@ -194,10 +195,10 @@ TEST_F(SignedPacks, what_an_import_keeps_tells_its_signer_and_not_what_the_pack_
 
 TEST_F(Packs, modules_and_what_leads_to_them_go_from_store_to_store) {
   ModuleCache modules(from);
-  modules.keep(key_of("alone"), "module without files", "meta", {});
+  keep(modules, key_of("alone"), "module without files", "meta", {});
   write_file(dir / "h", "content");
   Dependency header{.path = dir / "h", .content = hash_bytes("content")};
-  modules.keep(key_of("reads"), "module with a file", "", {header});
+  keep(modules, key_of("reads"), "module with a file", "", {header});
   from.keep(Kind::inputs, key_of("reads"), "inputs of it", "");
   from.keep(Kind::inputs, key_of("gone"), "inputs of a module that was swept", "");
   from.keep(Kind::prelude, key_of("p"), "a part", "");

@@ -7,6 +7,7 @@
 
 #include "cache/module_cache.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/cache/kept_module.h"
 
 namespace tarsia::cache {
 namespace {
@@ -87,9 +88,11 @@ struct Elsewhere : ::testing::Test {
     DiskStore disk(dir / "cache", 0);
     return ModuleCache(disk).find(checkout.request.key);
   }
-  CachedModule keep(const Checkout& checkout, std::string_view bytes, std::vector<Dependency> files) {
+  CachedModule keep(const Checkout& checkout, std::string bytes, std::vector<Dependency> files,
+                    std::string meta = "meta") {
     DiskStore disk(dir / "cache", 0);
-    return ModuleCache(disk).keep(checkout.request, bytes, "meta", std::move(files));
+    ModuleCache cache(disk);
+    return cache::keep(cache, checkout.request, std::move(bytes), std::move(meta), std::move(files));
   }
   TemporaryDir dir;
   Checkout one{dir / "one/inc", "text"};
@@ -136,9 +139,7 @@ TEST_F(Elsewhere, what_holds_or_climbed_from_a_path_stays_at_its_place) {
 }
 
 TEST_F(Elsewhere, a_warning_that_tells_of_a_place_keeps_the_module_there) {
-  DiskStore disk(dir / "cache", 0);
-  const CachedModule made =
-      ModuleCache(disk).keep(one.request, "ELF", "see " + one.folder + "/h.h", one.read());
+  const CachedModule made = keep(one, "ELF", one.read(), "see " + one.folder + "/h.h");
   ASSERT_TRUE(find_here(one));
   EXPECT_EQ(find_here(one)->key, made.key);
   EXPECT_FALSE(find(two));
