@@ -201,7 +201,7 @@ std::optional<Stage> Compile::compile_text(int number, std::vector<const SourceF
   std::unique_ptr<DeviceJob> job;
   std::optional<DeviceJob::Outcome> device;
   // Device code that NVRTC cannot take: Clang starts on it now.
-  ClangChoice clang = clang_for(unit);
+  ClangChoice clang = device_clang_for(unit);
 
   // 1 to 5, and what the device's compiler makes of the slice of step 4.
   const size_t templates = m_templates.size();
@@ -211,6 +211,7 @@ std::optional<Stage> Compile::compile_text(int number, std::vector<const SourceF
     m_templates.erase(m_templates.begin() + std::ptrdiff_t(templates), m_templates.end());
     HostResult host = compile_unit(unit, job, clang);
     if (!job || host.needs_openmp || host.needs_headers) return host;
+    if (!m_request.options.cell.empty() && !job->is_done()) m_worker.next_cell.make_ready(m_worker);
     const auto start = Clock::now();
     device = job->finish();
     m_result.timings.emplace_back("wait for device", milliseconds_since(start));
@@ -291,7 +292,7 @@ bool Compile::take(DeviceJob::Outcome device, std::unique_ptr<DeviceJob> job, Ho
   return true;
 }
 
-ClangChoice Compile::clang_for(const HostUnit& unit) {
+ClangChoice Compile::device_clang_for(const HostUnit& unit) {
   ClangChoice choice;
   const std::string& wanted = m_request.options.device_compiler;
   if (unit.language != Language::cuda || wanted == "nvrtc") return choice;
@@ -333,6 +334,7 @@ void Compile::add_device_tables() {
 }
 
 bool Compile::link_module() {
+  m_worker.next_cell.wait();  // LLD sets LLVM's options
   auto start = Clock::now();
   LinkResult linked = link(
       m_request, std::move(m_objects),
@@ -365,7 +367,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
                                               "leading includes kept"};
   m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
   if (prelude.needs_openmp) return {.needs_openmp = true};
-  auto files = files_behind(prelude, unit);
+  stand_on(prelude, unit);
 
   // 2. Parse. Behind the leading includes it may be held, for the sources to come, or written.
   HostHooks hooks;
@@ -377,14 +379,18 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
           : std::nullopt;
   const bool reads_leading = may_hold && !unit.headers && !unit.unknown_references;
   unit.writes_leading = key && reads_leading;
+  std::unique_ptr<HostClang> host = clang_for(unit, prelude);
+  SourceFileSystem& files = *host->files();
+  const bool is_cell = !m_request.options.cell.empty();
+  if (is_cell) m_worker.next_cell.expect(*m_asked, prelude, unit.language == Language::cxx, m_worker);
   if (reads_leading) {
     unit.leading = m_leading->end;
     unit.begun = m_leading->begun;
     hooks.on_leading = [&](const LeadingParse& parse) {
       is_heavy = milliseconds_since(start) >= k_worth_holding;
       if (!is_heavy) return false;
-      if (hold_parse(unit, *files, parse)) return true;
-      if (unit.writes_leading && m_worker.held.has_any()) write_leading(parse, *files, below, writer);
+      if (hold_parse(unit, files, parse)) return true;
+      if (unit.writes_leading && m_worker.held.has_any()) write_leading(parse, files, below, writer);
       return false;
     };
   }
@@ -410,7 +416,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
     m_parts.keep(PartKind::host, text, to_bytes(objects));
   };
 
-  HostResult result = compile_host(unit, files, hooks);
+  HostResult result = host->compile(unit, hooks);
   // The text is parsed once more then, and may be parsed on top of them.
   if (!result.ok && !result.needs_unknown_references) writer.cancel();
   const auto waited = Clock::now();
@@ -422,22 +428,78 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);
   unit.macros = nullptr;
   result.diagnostics.insert(result.diagnostics.end(), prelude.warnings.begin(), prelude.warnings.end());
-  add(files->dependencies());
+  add(files.dependencies());
+  if (is_cell) m_worker.next_cell.spend(std::move(host), std::move(prelude));
   return result;
 }
 
-llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& prelude, HostUnit& unit) {
+std::unique_ptr<HostClang> Compile::clang_for(const HostUnit& unit, const Prelude& prelude) {
+  if (const auto key = key_of_begun(unit, prelude))
+    if (auto begun = m_worker.next_cell.take(*key)) {
+      add_texts(*begun->files());
+      begun->files()->inherit(prelude.absent);
+      return begun;
+    }
+  return std::make_unique<HostClang>(unit, files_behind(prelude));
+}
+
+std::unique_ptr<HostClang> Compile::begin_host(const Prelude& prelude, Digest& key) {
+  HostUnit unit;
+  unit.request = &m_request;
+  unit.file = &m_request.files.front();
+  unit.language = language_of(*unit.file, m_request.cuda);
+  stand_on(prelude, unit);
+  const auto found = key_of_begun(unit, prelude);
+  if (!found || !reaches(*make_files(), prelude)) return nullptr;
+  key = *found;
+  auto begun = std::make_unique<HostClang>(unit, files_behind(prelude));
+  begun->begin();
+  return begun;
+}
+
+// A file that lies elsewhere, a worker may have to ask its client for.
+bool Compile::reaches(const SourceFileSystem& files, const Prelude& prelude) {
+  for (const PreludeLayer* layer = prelude.top.get(); layer; layer = layer->base.get())
+    if (!files.reaches(layer->dependencies)) return false;
+  return true;
+}
+
+std::optional<Digest> Compile::key_of_begun(const HostUnit& unit, const Prelude& prelude) const {
+  if (m_request.options.cell.empty() || unit.number != 0 || unit.writes_leading || unit.headers ||
+      has_long_word(m_request))
+    return std::nullopt;
+  Hasher hasher("tarsia begun");
+  for (const std::string& argument :
+       clang_arguments(m_request, unit.language, main_path_of(*unit.file), unit.prelude))
+    hasher.field(argument);
+  hasher.field(std::uint64_t(reinterpret_cast<std::uintptr_t>(prelude.top.get())));
+  for (const std::string& root : readable_roots(m_request)) {
+    struct stat status;  // Clang forgets the folders that are not there when it begins
+    if (::stat(root.c_str(), &status) != 0) return std::nullopt;
+    hasher.field(root);
+  }
+  for (const std::string& folder : m_request.cuda_parts.include_dirs) hasher.field(folder);
+  return hasher.field(std::uint64_t(m_marks_lambdas))
+      .field(std::uint64_t(!unit.file->debug_lines.empty()))
+      .finish();
+}
+
+llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& prelude) const {
   auto files = make_files();
   if (!prelude.top) return files;
   prelude.top->add_to(*files);
   files->inherit(prelude.absent);
   for (const PreludeLayer* layer = prelude.top.get(); layer; layer = layer->base.get())
     files->find_again(layer->dependencies);
+  return files;
+}
+
+void Compile::stand_on(const Prelude& prelude, HostUnit& unit) {
+  if (!prelude.top) return;
   unit.prelude = prelude_path(prelude.top->depth);
   unit.covered = prelude.covered;
   unit.macros = &prelude.macros;
   unit.headers = prelude.top->headers;
-  return files;
 }
 
 CompileResult Compile::complete() {
@@ -447,20 +509,25 @@ CompileResult Compile::complete() {
   unit.language = language_of(*unit.file, m_request.cuda);
   const Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
                                                          [&] { return make_files(); });
-  Completions found = complete_host(unit, files_behind(prelude, unit));
+  stand_on(prelude, unit);
+  Completions found = complete_host(unit, files_behind(prelude));
   m_result.typed = std::move(found.typed);
   m_result.completions = std::move(found.completions);
   return fail(Stage::host);  // there is no module
 }
 
-llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::make_files() {
-  auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_worker.pack);
+void Compile::add_texts(SourceFileSystem& files) const {
   const auto add = [&](const std::vector<SourceFile>& group, const std::vector<SourceFile>& originals) {
     for (size_t i = 0; i < group.size(); ++i)
-      files->add_text(std::string(k_source_dir) + "/" + group[i].name, group[i].text, originals[i].text);
+      files.add_text(std::string(k_source_dir) + "/" + group[i].name, group[i].text, originals[i].text);
   };
   add(m_request.files, m_asked->files);
   add(m_request.headers, m_asked->headers);
+}
+
+llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::make_files() const {
+  auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_worker.pack);
+  add_texts(*files);
   for (const HostHeader& header : host_headers())
     files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
   for (const std::string& root : readable_roots(m_request)) files->allow_root(root);

@@ -33,6 +33,10 @@ class Compile {
 
   std::vector<SourceFile> slices(std::vector<Diagnostic>& diagnostics);
 
+  /// Of a cell without texts: Clang that has begun behind the prelude, and under `key` what it has begun
+  /// with. Null if it cannot stand for another.
+  std::unique_ptr<HostClang> begin_host(const Prelude& prelude, Digest& key);
+
  private:
   /// Whether the source has what no compiler takes that it may have.
   bool is_refused();
@@ -50,7 +54,7 @@ class Compile {
   bool take(DeviceJob::Outcome device, std::unique_ptr<DeviceJob> job, HostResult& host);
 
   /// Whether and why Clang compiles the unit's device code. Where it does, it starts at once.
-  ClangChoice clang_for(const HostUnit& unit);
+  ClangChoice device_clang_for(const HostUnit& unit);
 
   /// Whether a function that is asked for by name is in no text.
   bool lacks_functions();
@@ -79,10 +83,22 @@ class Compile {
   /// Answers CompileRequest::complete_line.
   CompileResult complete();
 
-  llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files();
+  /// The unit that is parsed behind the prelude, which must outlive its use.
+  static void stand_on(const Prelude& prelude, HostUnit& unit);
 
-  /// They and the prelude, behind which the unit is then parsed. The prelude must outlive the unit's use.
-  llvm::IntrusiveRefCntPtr<SourceFileSystem> files_behind(const Prelude& prelude, HostUnit& unit);
+  /// Clang for the unit, behind the prelude: one that has begun while the cell was typed, or a new one.
+  std::unique_ptr<HostClang> clang_for(const HostUnit& unit, const Prelude& prelude);
+
+  /// Names all that a Clang which begins on the unit depends on, save texts. Nothing if one that has begun
+  /// earlier would not do.
+  std::optional<Digest> key_of_begun(const HostUnit& unit, const Prelude& prelude) const;
+
+  /// Whether what the prelude has read lies where the files lead.
+  static bool reaches(const SourceFileSystem& files, const Prelude& prelude);
+
+  llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() const;
+  void add_texts(SourceFileSystem& files) const;
+  llvm::IntrusiveRefCntPtr<SourceFileSystem> files_behind(const Prelude& prelude) const;
 
   void append(std::vector<Diagnostic>& diagnostics);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -41,6 +42,8 @@ class DeviceJob {
   DeviceJob(const DeviceJob&) = delete;
   DeviceJob& operator=(const DeviceJob&) = delete;
 
+  /// Whether finish() would not wait.
+  bool is_done() const { return m_outcome.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   /// Waits. The unit refers to the job's slice.
   Outcome finish() { return m_outcome.get(); }
 

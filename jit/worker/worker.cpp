@@ -33,6 +33,7 @@ std::vector<std::string> in_a_child(std::vector<std::string> (*ask)()) {
 }  // namespace
 
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
+  m_state.next_cell.wait();
   const FilesBeyond files(parts);
   if (!m_state.prepared.valid()) m_state.prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_state.device.warm_up(request.cuda_parts.nvrtc);
@@ -50,7 +51,8 @@ std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vecto
 }
 
 void Worker::idle() {
-  m_state.device.precompile_headers();
+  m_state.device.precompile_headers();  // forks
+  m_state.next_cell.make_ready(m_state);
 }
 
 std::vector<std::string> Worker::confine(const CudaParts& cuda) {
@@ -58,6 +60,7 @@ std::vector<std::string> Worker::confine(const CudaParts& cuda) {
 }
 
 std::vector<std::string> Worker::archs() {
+  m_state.next_cell.wait();
   return in_a_child(&cuda_architectures);
 }
 

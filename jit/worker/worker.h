@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "jit/protocol_server.h"
 #include "jit/worker/device/device_compiler.h"
+#include "jit/worker/next_cell.h"
 #include "jit/worker/nvptx/device_preludes.h"
 #include "jit/worker/prelude/held_parses.h"
 #include "jit/worker/prelude/prelude.h"
@@ -23,6 +24,7 @@ struct WorkerState {
   DevicePreludes device_preludes{};
   DeviceCompiler device{};
   HeldParses held{};
+  NextCell next_cell{};
   bool usable = true;                        ///< false after LLD gave up half-way
   std::future<void> prepared{};              ///< links: while the first source is parsed
   std::vector<SourceFile> public_headers{};  ///< for device code; empty until a compile needs them

@@ -558,6 +558,32 @@ void show(T_&& value_) {
   }
 }
 
+// Of the types that most cells end with, no template is instantiated.
+inline void show(bool value_) {
+  put_number(value_);
+}
+inline void show(char value_) {
+  tarsia_cell_put_char(static_cast<unsigned char>(value_));
+}
+inline void show(int value_) {
+  tarsia_cell_put_int(value_);
+}
+inline void show(unsigned value_) {
+  tarsia_cell_put_uint(value_);
+}
+inline void show(long value_) {
+  tarsia_cell_put_int(value_);
+}
+inline void show(unsigned long value_) {
+  tarsia_cell_put_uint(value_);
+}
+inline void show(float value_) {
+  tarsia_cell_put_float(value_);
+}
+inline void show(double value_) {
+  tarsia_cell_put_double(value_);
+}
+
 #endif  // C++17
 
 }  // namespace repl

@@ -128,7 +128,7 @@ Completions complete_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceF
   initialize_llvm();
   Completions result;
   const CompileRequest& request = *unit.request;
-  const std::string main_path = main_path_of(unit);
+  const std::string main_path = main_path_of(*unit.file);
   const MainText text(*unit.file, std::nullopt, {});
   files->add_text(main_path, text.bytes(), unit.file->text);
   clang::IgnoringDiagConsumer ignored;

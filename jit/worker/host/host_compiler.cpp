@@ -129,7 +129,16 @@ class HostConsumer final : public clang::SemaConsumer {
   clang::ASTDeserializationListener* GetASTDeserializationListener() override {
     return m_line_tables ? &*m_line_tables : nullptr;
   }
-  void Initialize(clang::ASTContext& context) override { m_generator->Initialize(context); }
+  // Work-around: Clang names all builtins a second time (see prepare_preprocessor for the first).
+  // Trigger: a precompiled prelude in C++20 or newer, where Clang counts on modules. Symptom: a twentieth of
+  // the time of a small source. Its options tell of no modules until the source is read. Removal: Clang names
+  // no builtins where a prelude has been loaded.
+  void Initialize(clang::ASTContext& context) override {
+    clang::LangOptions& options = m_clang.getLangOpts();
+    m_shared.has_modules = options.Modules;
+    if (context.getExternalSource()) options.Modules = false;
+    m_generator->Initialize(context);
+  }
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
@@ -201,7 +210,7 @@ class HostConsumer final : public clang::SemaConsumer {
       if (const auto& headers = m_shared.unit.headers)
         result.needs_headers = !slicer.adopt_headers(headers->files, *m_clang.getASTReader());
       if (result.needs_headers) return;
-      slicer.slice(m_shared.slice, m_shared.text.size());
+      slicer.slice(m_shared.slice, m_shared.text->size());
       result.timings.emplace_back("split", milliseconds_since(start));
       const std::string cell_path = m_shared.cell ? m_shared.cell->path() : std::string();
       if (!m_shared.slice.variables.empty() || !m_shared.slice.earlier_variables.empty())
@@ -389,15 +398,42 @@ class HostConsumer final : public clang::SemaConsumer {
                                                     clang::EmptyPragmaHandler("nounroll")};
   std::optional<LineTables> m_line_tables;
   OwnTypes m_own_types;
-  bool m_holding = m_shared.cuda() || m_shared.cell || !m_shared.unit.file->debug_lines.empty();
+  bool m_holding = m_shared.cuda() || !m_shared.unit.request->options.cell.empty() ||
+                   !m_shared.unit.file->debug_lines.empty();
   std::vector<std::function<void()>> m_held;
 };
+
+/// Lets Clang read the unit's file in place of the empty text that it has begun with.
+bool enter_main_file(clang::CompilerInstance& clang, const std::string& path) {
+  auto file = clang.getFileManager().getFileRef(path);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return false;
+  }
+  clang::SourceManager& sources = clang.getSourceManager();
+  sources.setMainFileID(sources.createFileID(*file, clang::SourceLocation(), clang::SrcMgr::C_User));
+  return true;
+}
 
 class HostAction final : public clang::ASTFrontendAction {
  public:
   explicit HostAction(HostParse& shared) : m_shared(shared) {}
 
  protected:
+  // The unit is known from here on.
+  void ExecuteAction() override {
+    clang::CompilerInstance& clang = getCompilerInstance();
+    clang::Preprocessor& preprocessor = clang.getPreprocessor();
+    clang.getLangOpts().Modules = m_shared.has_modules;
+    step_over_covered(preprocessor, m_shared.unit);
+    if (m_shared.cell) watch_conditions(m_shared, preprocessor);
+    if (m_shared.tokens || m_shared.cell)
+      preprocessor.setTokenWatcher([this](const clang::Token& token) {
+        if (m_shared.tokens) m_shared.tokens->record(token);
+        if (m_shared.cell) note_token(m_shared, token);
+      });
+    clang::ASTFrontendAction::ExecuteAction();
+  }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
     m_shared.clang = &clang;
@@ -423,12 +459,6 @@ class HostAction final : public clang::ASTFrontendAction {
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.headers ? &unit.headers->leading : nullptr);
-    if (m_shared.cell) watch_conditions(m_shared, preprocessor);
-    if (m_shared.tokens || m_shared.cell)
-      preprocessor.setTokenWatcher([this](const clang::Token& token) {
-        if (m_shared.tokens) m_shared.tokens->record(token);
-        if (m_shared.cell) note_token(m_shared, token);
-      });
     auto consumer = std::make_unique<HostConsumer>(m_shared, clang);
     if (!unit.writes_leading) return consumer;
     auto writer = std::make_unique<ParseWriter>(clang);
@@ -445,9 +475,55 @@ class HostAction final : public clang::ASTFrontendAction {
 
 }  // namespace
 
-HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                        const HostHooks& hooks) {
+bool has_long_word(const CompileRequest& request) {
+  const auto has_long = [](const SourceFile& file) { return has_long_identifier(file.text); };
+  return std::ranges::any_of(request.files, has_long) || std::ranges::any_of(request.headers, has_long);
+}
+
+HostClang::HostClang(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files)
+    : m_files(std::move(files)),
+      m_collector(std::make_unique<DiagnosticCollector>(unit.file->name, unit.file->text,
+                                                        has_system_headers(unit.request->options))) {
   initialize_llvm();
+  std::vector<std::string> arguments =
+      clang_arguments(*unit.request, unit.language, main_path_of(*unit.file), unit.prelude);
+  // Work-around: Clang compares an unknown name with itself in steps of its length squared.
+  // Trigger: a long word that nothing declares, as of encoded data without quotation marks. Symptom: it looks
+  // for what is meant for minutes. Removal: it leaves out the name itself, or long ones.
+  if (has_long_word(*unit.request)) arguments.emplace_back("-fno-spell-checking");
+  m_clang = make_clang(arguments, m_files, *m_collector, unit.language == Language::cuda);
+  if (!m_clang) return;
+  m_parse = std::make_unique<HostParse>(unit, *m_collector, m_files.get());
+  m_action = std::make_unique<HostAction>(*m_parse);
+}
+
+HostClang::~HostClang() {
+  if (m_parse && m_parse->leaves) {
+    static_cast<void>(m_action.release());
+    static_cast<void>(m_parse.release());
+    static_cast<void>(m_clang.release());
+    return;
+  }
+  if (m_has_begun) m_action->EndSourceFile();
+  m_action.reset();
+  m_parse.reset();
+}
+
+void HostClang::begin() {
+  begin_source();
+  if (m_parse) m_parse->unit = {};
+}
+
+// The unit's file comes later: until then, Clang has an empty text.
+void HostClang::begin_source() {
+  if (!m_clang || std::exchange(m_has_tried, true)) return;
+  if (!m_action->PrepareToExecute(*m_clang) || !m_clang->createTarget()) return;
+  const clang::FrontendInputFile& file = m_clang->getFrontendOpts().Inputs.front();
+  m_has_begun =
+      m_action->BeginSourceFile(*m_clang, {llvm::MemoryBufferRef("", file.getFile()), file.getKind()});
+}
+
+HostResult HostClang::compile(const HostUnit& unit, const HostHooks& hooks) {
   HostResult result;
   for (std::string fault :
        {fault_of_march(unit.request->options.march), fault_of_warnings(unit.request->options)})
@@ -456,60 +532,61 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
       return result;
     }
   const bool stops = unit.leading && hooks.on_leading;
-  const std::string main_path = main_path_of(unit);
-  MainText text(*unit.file, stops ? unit.leading : std::nullopt,
-                unit.language == Language::c ? std::string_view() : k_ending);
-  files->add_text(main_path, text.bytes(), unit.file->text);
-  DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
-  collector.find_header_remedies([&](llvm::StringRef name) { return header_remedy(name, *unit.request); });
+  const std::string main_path = main_path_of(*unit.file);
+  m_text.emplace(*unit.file, stops ? unit.leading : std::nullopt,
+                 unit.language == Language::c ? std::string_view() : k_ending);
+  m_files->add_text(main_path, m_text->bytes(), unit.file->text);
+  m_collector->set_main_text(unit.file->name, unit.file->text);
+  m_collector->find_header_remedies([&](llvm::StringRef name) { return header_remedy(name, *unit.request); });
   bool led = false;
-  std::vector<std::string> arguments = clang_arguments(*unit.request, unit.language, main_path, unit.prelude);
-  // Work-around: Clang compares an unknown name with itself in steps of its length squared.
-  // Trigger: a long word that nothing declares, as of encoded data without quotation marks. Symptom: it looks
-  // for what is meant for minutes. Removal: it leaves out the name itself, or long ones.
-  const auto has_long = [](const SourceFile& file) { return has_long_identifier(file.text); };
-  if (std::ranges::any_of(unit.request->files, has_long) ||
-      std::ranges::any_of(unit.request->headers, has_long))
-    arguments.emplace_back("-fno-spell-checking");
-  auto clang = make_clang(arguments, files, collector, unit.language == Language::cuda);
-  if (clang) {
-    auto owner = std::make_unique<HostParse>(unit, hooks, result, collector, text, files.get());
-    HostParse& shared = *owner;
+  if (m_clang) {
+    HostParse& shared = *m_parse;
+    shared.unit = unit;
+    shared.hooks = hooks;
+    shared.text = &*m_text;
+    shared.begun_as = unit.file->name;
     shared.cell = cell_of(*unit.request);
     if (const auto& functions = unit.request->options.functions) {
       shared.choice.restricted = true;
       shared.choice.wanted.insert(functions->begin(), functions->end());
     }
     if (shared.cuda())
-      collector.pass_over_where([&] { return shared.sema && is_in_device_body(*shared.sema); });
-    auto action = std::make_unique<HostAction>(shared);
-    clang->ExecuteAction(*action);
-    led = shared.led;
-    if (shared.closed_braces > 0) result.open_braces = shared.cell->open_braces(unit.request->options.cell);
-    if (shared.leaves) {
-      static_cast<void>(action.release());
-      static_cast<void>(clang.release());
-      static_cast<void>(owner.release());
+      m_collector->pass_over_where([&] { return shared.sema && is_in_device_body(*shared.sema); });
+    shared.start = std::chrono::steady_clock::now();
+    if (!m_has_tried) {
+      begin_source();
+      shared.result.timings.emplace_back("begin", milliseconds_since(shared.start));
+      shared.start = std::chrono::steady_clock::now();
     }
+    if (m_has_begun && enter_main_file(*m_clang, main_path)) llvm::consumeError(m_action->Execute());
+    led = shared.led;
+    if (shared.closed_braces > 0)
+      shared.result.open_braces = shared.cell->open_braces(unit.request->options.cell);
+    result = std::move(shared.result);
   }
-  if (stops && !led && collector.getNumErrors() == 0) {  // something in the headers swallowed the pragma
+  if (stops && !led && m_collector->getNumErrors() == 0) {  // something in the headers swallowed the pragma
     HostUnit whole = unit;
     whole.leading = std::nullopt;
-    return compile_host(whole, files, hooks);
+    return compile_host(whole, m_files, hooks);
   }
-  if (collector.met_openmp() && !keeps_openmp_off(unit.request->options)) {
+  if (m_collector->met_openmp() && !keeps_openmp_off(unit.request->options)) {
     result = HostResult();
     result.needs_openmp = true;
     return result;
   }
-  result.needs_unknown_references = collector.met_unknown_reference();
-  result.diagnostics = collector.take();
-  if (collector.getNumErrors() > 0) explain_errors_of_cell(*unit.request, result.diagnostics);
+  result.needs_unknown_references = m_collector->met_unknown_reference();
+  result.diagnostics = m_collector->take();
+  if (m_collector->getNumErrors() > 0) explain_errors_of_cell(*unit.request, result.diagnostics);
   result.diagnostics.insert(result.diagnostics.end(), result.open_braces.begin(), result.open_braces.end());
   for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
   for (const Diagnostic& diagnostic : result.diagnostics)
     if (diagnostic.severity >= Severity::error) result.ok = false;
   return result;
+}
+
+HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                        const HostHooks& hooks) {
+  return HostClang(unit, std::move(files)).compile(unit, hooks);
 }
 
 }  // namespace tarsia::jit

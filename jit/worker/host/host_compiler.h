@@ -10,9 +10,16 @@
 #include "base/hash.h"
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/main_text.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/header_items.h"
 #include "jit/worker/split/split.h"
+
+namespace clang {
+class CompilerInstance;
+class FrontendAction;
+}  // namespace clang
 
 namespace tarsia::jit {
 
@@ -92,8 +99,45 @@ struct HostHooks {
   std::function<bool(const LeadingParse&)> on_leading;
 };
 
-/// Compiles one unit. `unit.file` may change as HostHooks::on_leading says. One compile at a time in a
-/// process: Clang is not safe for several.
+struct HostParse;
+
+/// The virtual path of a unit's file.
+std::string main_path_of(const SourceFile& file);
+
+/// Whether a word in the request's texts is so long that Clang must not look for what is meant.
+bool has_long_word(const CompileRequest& request);
+
+/// Clang for one unit. All that the options and the prelude decide can be done before the unit has a text,
+/// which is much of the work for a short one. One at a time in a process: Clang is not safe for several that
+/// compile.
+class HostClang {
+ public:
+  /// Of `unit`, only what compile() does not get anew counts: the options, the language, the file's name and
+  /// whether it has debug lines, the prelude and the headers in it.
+  HostClang(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files);
+  ~HostClang();
+  HostClang(const HostClang&) = delete;
+  HostClang& operator=(const HostClang&) = delete;
+
+  /// Does what needs no text; the unit that was given may go then. Without it, compile() does that.
+  void begin();
+  /// Compiles the unit; once. `unit.file` may change as HostHooks::on_leading says.
+  HostResult compile(const HostUnit& unit, const HostHooks& hooks);
+  const llvm::IntrusiveRefCntPtr<SourceFileSystem>& files() const { return m_files; }
+
+ private:
+  void begin_source();
+
+  const llvm::IntrusiveRefCntPtr<SourceFileSystem> m_files;
+  std::unique_ptr<DiagnosticCollector> m_collector;
+  std::unique_ptr<clang::CompilerInstance> m_clang;  ///< null: it does not take the options
+  std::unique_ptr<HostParse> m_parse;
+  std::unique_ptr<clang::FrontendAction> m_action;
+  std::optional<MainText> m_text;
+  bool m_has_tried = false, m_has_begun = false;
+};
+
+/// Compiles one unit, with a Clang of its own.
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                         const HostHooks& hooks);
 

@@ -11,8 +11,8 @@
 
 namespace tarsia::jit {
 
-std::string main_path_of(const HostUnit& unit) {
-  return std::string(k_source_dir) + "/" + unit.file->name;
+std::string main_path_of(const SourceFile& file) {
+  return std::string(k_source_dir) + "/" + file.name;
 }
 
 void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
@@ -21,13 +21,18 @@ void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& uni
   preprocessor.addPPCallbacks(make_debug_pragmas());
   preprocessor.addPPCallbacks(make_file_checks(preprocessor, files, invalid));
   if (unit.headers) preprocessor.setCounterValue(unit.headers->counter);
-  if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
+  step_over_covered(preprocessor, unit);
+  if (unit.prelude.empty()) return;
   // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
   // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
   // from it, used or not. Names that are older than the prelude wait until they are used.
   // Removal: Clang names the builtins without looking them up in the prelude.
   preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
                                                    preprocessor.getLangOpts());
+}
+
+void step_over_covered(clang::Preprocessor& preprocessor, const HostUnit& unit) {
+  preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
 }
 
 bool is_of_user(const HostParse& parse, clang::SourceLocation place) {

@@ -30,21 +30,22 @@ namespace tarsia::jit {
 
 /// What the parts of one compile share.
 struct HostParse {
-  const HostUnit& unit;
-  const HostHooks& hooks;
-  HostResult& result;
+  HostUnit unit;  // until compile() has the unit's text: with what comes before it
   DiagnosticCollector& diagnostics;
-  MainText& text;
   SourceFileSystem* files = nullptr;
+  HostHooks hooks{};
+  HostResult result{};
+  MainText* text = nullptr;
   clang::CompilerInstance* clang = nullptr;
   clang::Sema* sema = nullptr;
   ExportChoice choice;
   bool described = false;
-  bool led = false;         // the leading includes were read
-  bool held = false;        // and the process may have forked there
-  bool names_main = false;  // so far, something depends on the name of the unit's file
-  bool leaves = false;      // this is a child, which compiles one text
-  std::string begun_as = unit.file->name;
+  bool has_modules = false;  // Clang's language option, which it gets back before it reads the unit
+  bool led = false;          // the leading includes were read
+  bool held = false;         // and the process may have forked there
+  bool names_main = false;   // so far, something depends on the name of the unit's file
+  bool leaves = false;       // this is a child, which compiles one text
+  std::string begun_as{};
   bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;
@@ -68,13 +69,13 @@ struct HostParse {
   bool cuda() const { return unit.language == Language::cuda; }
 };
 
-/// The virtual path of the unit's file.
-std::string main_path_of(const HostUnit& unit);
-
-/// Makes ready to read the unit: what its prelude stands for is not read again. `invalid` is set where a file
+/// Makes ready to read the unit. `invalid` is set where a file
 /// that it includes is no text.
 void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
                           bool& invalid);
+
+/// What the prelude stands for at the beginning of the unit's text is not read again.
+void step_over_covered(clang::Preprocessor& preprocessor, const HostUnit& unit);
 
 /// Whether a place lies in a file of the user's, be it one that the unit's precompiled leading includes hold.
 bool is_of_user(const HostParse& parse, clang::SourceLocation place);

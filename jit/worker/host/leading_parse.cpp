@@ -47,10 +47,10 @@ bool name_file(HostParse& parse, clang::FileID file, const std::string& path) {
 // Clang shall see the text of the unit's file as it is now, under its name.
 bool show_text(HostParse& parse, clang::SourceManager& sources) {
   const HostUnit& unit = parse.unit;
-  parse.text.show_all();
+  parse.text->show_all();
   parse.diagnostics.set_main_text(unit.file->name, unit.file->text);
-  parse.files->add_text(main_path_of(unit), parse.text.bytes(), unit.file->text);
-  if (!name_file(parse, sources.getMainFileID(), main_path_of(unit))) return false;
+  parse.files->add_text(main_path_of(*unit.file), parse.text->bytes(), unit.file->text);
+  if (!name_file(parse, sources.getMainFileID(), main_path_of(*unit.file))) return false;
   // Its lines may have been counted.
   sources.getSLocEntry(sources.getMainFileID()).getFile().getContentCache().SourceLineCache = {};
   return true;
@@ -87,7 +87,7 @@ void name_leading_text(HostParse& parse) {
   clang::serialization::ModuleFile& form = reader->getModuleManager().getPrimaryModule();
   // The text is the first of the form's own files. Clang gives no place to what comes before it.
   const auto place = reader->TranslateSourceLocation(form, clang::SourceLocation::getFromRawEncoding(2));
-  name_file(parse, parse.clang->getSourceManager().getFileID(place), main_path_of(parse.unit));
+  name_file(parse, parse.clang->getSourceManager().getFileID(place), main_path_of(*parse.unit.file));
 }
 
 // The lexer stands behind the leading includes, the parser perhaps one token before.
@@ -125,7 +125,7 @@ void hold(HostParse& parse, clang::Preprocessor& preprocessor) {
   leading.write = [&] { return write_leading(parse, preprocessor); };
   leading.show = [&] {
     clang::SourceManager& sources = preprocessor.getSourceManager();
-    parse.tokens->name(sources.getMainFileID(), main_path_of(parse.unit));
+    parse.tokens->name(sources.getMainFileID(), main_path_of(*parse.unit.file));
     return show_text(parse, sources);
   };
   if (!parse.hooks.on_leading(leading)) return;

@@ -147,12 +147,15 @@ void SourceFileSystem::inherit(const std::vector<Dependency>& read_earlier) {
     m_dependencies.insert_or_assign(dependency.path, dependency);
 }
 
-void SourceFileSystem::find_again(const std::vector<Dependency>& of_prelude) {
-  const auto is_in = [&](const Dependency& one) {
+bool SourceFileSystem::reaches(const std::vector<Dependency>& all) const {
+  return llvm::all_of(all, [&](const Dependency& one) {
     const auto holds = [&](const std::string& root) { return below(one.path, root); };
     return one.absent || llvm::any_of(m_roots, holds) || llvm::any_of(m_cuda_dirs, holds);
-  };
-  if (llvm::all_of(of_prelude, is_in)) return;
+  });
+}
+
+void SourceFileSystem::find_again(const std::vector<Dependency>& of_prelude) {
+  if (reaches(of_prelude)) return;
   for (size_t known = 0, before = 1; known != before;) {
     before = m_real.size();
     for (const Dependency& one : of_prelude)

@@ -62,6 +62,8 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// Files that were read for a prelude may be read again, also those outside of the folders, which only the
   /// files that include them make readable.
   void find_again(const std::vector<Dependency>& of_prelude);
+  /// Whether all of these that are there lie below the folders that may be read.
+  bool reaches(const std::vector<Dependency>& all) const;
 
   /// Takes note of a name as a source writes it: a whole path that leads into one of the folders means a file
   /// of this machine, wherever the folder may lie on others.

@@ -1,0 +1,61 @@
+// Keeps a Clang that has begun, and the one that the last cell has used up.
+#include "jit/worker/next_cell.h"
+
+#include <system_error>
+#include <utility>
+
+#include "jit/worker/compile.h"
+
+namespace tarsia::jit {
+
+std::unique_ptr<HostClang> NextCell::take(const Digest& key) {
+  wait();
+  if (!m_begun.clang || m_key != key) return nullptr;
+  return std::move(m_begun.clang);
+}
+
+template <class Work>
+bool NextCell::start(Work work) {
+  wait();
+  try {
+    m_work = std::async(std::launch::async, std::move(work));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void NextCell::begin(const Expected& expected, WorkerState& worker) {
+  m_begun.reset();
+  NoParts parts;
+  Compile compile(expected.request, parts, worker);
+  m_begun = {expected.prelude, compile.begin_host(expected.prelude, m_key)};
+}
+
+void NextCell::expect(const CompileRequest& request, const Prelude& prelude, bool beside,
+                      WorkerState& worker) {
+  wait();
+  m_expected.emplace(request, prelude);
+  m_expected->request.headers.clear();
+  for (SourceFile& file : m_expected->request.files) file.text.clear();
+  if (beside && start([this, &worker, expected = *m_expected] { begin(expected, worker); }))
+    m_expected.reset();
+}
+
+void NextCell::spend(std::unique_ptr<HostClang> spent, Prelude prelude) {
+  wait();
+  m_spent.reset();
+  m_spent = {std::move(prelude), std::move(spent)};
+}
+
+void NextCell::make_ready(WorkerState& worker) {
+  if (const auto expected = std::exchange(m_expected, std::nullopt)) {
+    wait();
+    m_spent.reset();
+    begin(*expected, worker);
+  } else if (m_spent.clang && !start([this] { m_spent.reset(); })) {
+    m_spent.reset();
+  }
+}
+
+}  // namespace tarsia::jit
