@@ -1,7 +1,7 @@
 // Keeps a Clang that has begun, and the one that the last cell has used up.
 #include "jit/worker/next_cell.h"
 
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "jit/worker/compile.h"
@@ -14,22 +14,15 @@ std::unique_ptr<HostClang> NextCell::take(const Digest& key) {
   return std::move(m_begun.clang);
 }
 
-template <class Work>
-bool NextCell::start(Work work) {
-  wait();
-  try {
-    m_work = std::async(std::launch::async, std::move(work));
-    return true;
-  } catch (const std::system_error&) {
-    return false;
-  }
-}
-
 void NextCell::begin(const Expected& expected, WorkerState& worker) {
   m_begun.reset();
-  NoParts parts;
-  Compile compile(expected.request, parts, worker);
-  m_begun = {expected.prelude, compile.begin_host(expected.prelude, m_key)};
+  try {
+    NoParts parts;
+    Compile compile(expected.request, parts, worker);
+    m_begun = {expected.prelude, compile.begin_host(expected.prelude, m_key)};
+  } catch (const std::exception&) {  // the cell will tell
+    m_begun.reset();
+  }
 }
 
 void NextCell::expect(const CompileRequest& request, const Prelude& prelude, bool beside,
@@ -38,7 +31,7 @@ void NextCell::expect(const CompileRequest& request, const Prelude& prelude, boo
   m_expected.emplace(request, prelude);
   m_expected->request.headers.clear();
   for (SourceFile& file : m_expected->request.files) file.text.clear();
-  if (beside && start([this, &worker, expected = *m_expected] { begin(expected, worker); }))
+  if (beside && m_beside.start([this, &worker, expected = *m_expected] { begin(expected, worker); }))
     m_expected.reset();
 }
 
@@ -53,7 +46,7 @@ void NextCell::make_ready(WorkerState& worker) {
     wait();
     m_spent.reset();
     begin(*expected, worker);
-  } else if (m_spent.clang && !start([this] { m_spent.reset(); })) {
+  } else if (m_spent.clang && !m_beside.start([this] { m_spent.reset(); })) {
     m_spent.reset();
   }
 }

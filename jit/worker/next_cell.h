@@ -1,7 +1,6 @@
 // Clang for the next cell of a session, made ready before anybody waits for it.
 #pragma once
 
-#include <future>
 #include <memory>
 #include <optional>
 
@@ -9,6 +8,7 @@
 #include "jit/compile.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/prelude/prelude.h"
+#include "jit/worker/side_thread.h"
 
 namespace tarsia::jit {
 
@@ -19,11 +19,6 @@ struct WorkerState;
 /// may be forked then: wait() comes first.
 class NextCell {
  public:
-  NextCell() = default;
-  ~NextCell() { wait(); }
-  NextCell(const NextCell&) = delete;
-  NextCell& operator=(const NextCell&) = delete;
-
   /// The Clang that has begun under this key, which names all that it has begun with. Null if there is none.
   std::unique_ptr<HostClang> take(const Digest& key);
 
@@ -36,9 +31,7 @@ class NextCell {
   void make_ready(WorkerState& worker);
 
   /// Returns when no thread works on it.
-  void wait() {
-    if (m_work.valid()) m_work.wait();
-  }
+  void wait() { m_beside.wait(); }
 
  private:
   struct Expected {
@@ -47,9 +40,6 @@ class NextCell {
   };
   /// Makes a Clang for it.
   void begin(const Expected& expected, WorkerState& worker);
-  /// Returns false if the system gives no thread.
-  template <class Work>
-  bool start(Work work);
 
   std::optional<Expected> m_expected;
   /// A Clang, and what it reads.
@@ -63,7 +53,7 @@ class NextCell {
   };
   Begun m_spent, m_begun;
   Digest m_key{};  ///< of m_begun; names its prelude by the address
-  std::future<void> m_work;
+  SideThread m_beside;
 };
 
 }  // namespace tarsia::jit
