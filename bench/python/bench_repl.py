@@ -5,7 +5,7 @@ beside clang-repl, the kernel beside bare NVRTC.
 
 Each is typed once: nothing is in the cache. A session alternates functions and expressions that call them; the medians are of
 ten cells around the 10th and of the last ten. clang-repl gets the same text on standard input; its time is that of all cells,
-less that of none, by their number. Kernels have a session of their own; after each, NVRTC alone compiles the same text. Where there
+less that of none, by their number. The two take turns, five sessions each: what is told is the median of the five. Kernels have a session of their own; after each, NVRTC alone compiles the same text. Where there
 is a GPU, the cell launches its kernel, too, and the driver does so with what NVRTC made; both wait for it.
 """
 
@@ -30,14 +30,24 @@ def texts(n):
 def tarsia_times(cells):
     import tarsia
 
-    session = tarsia.Session()
-    session.run("0")  # starts the compiler
-    times = []
-    for text in cells:
-        begin = time.perf_counter()
-        session.run(text).raise_if_failed()
-        times.append(1e3 * (time.perf_counter() - begin))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.environ["TARSIA_CACHE_DIR"] = folder
+        session = tarsia.Session()
+        session.run("0")  # starts the compiler
+        times = []
+        for text in cells:
+            begin = time.perf_counter()
+            session.run(text).raise_if_failed()
+            times.append(1e3 * (time.perf_counter() - begin))
     return times
+
+
+def host_rows(cells, program):
+    """Of a session: rows of early and late cells, the median of all, and the time of a cell in clang-repl."""
+    times = tarsia_times(cells)
+    rows = [(some[5:10], some[-5:]) for some in (times[0::2], times[1::2])] + [(times[10:20], times[-10:])]
+    medians = [(statistics.median(early), statistics.median(late)) for early, late in rows]
+    return medians, statistics.median(times), clang_repl_time(program, cells) if program else None
 
 
 def kernel_times(n):
@@ -72,7 +82,7 @@ def clang_repl_time(program, cells):
         subprocess.run([program], input="".join(text + "\n" for text in some), capture_output=True, text=True, check=True)
         return 1e3 * (time.perf_counter() - begin)
 
-    return (min(whole(cells) for _ in range(3)) - min(whole([]) for _ in range(3))) / len(cells)
+    return (whole(cells) - whole([])) / len(cells)
 
 
 def start_times():
@@ -119,15 +129,25 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cells", type=int, default=200)
     cells = texts(parser.parse_args().cells)
-    with tempfile.TemporaryDirectory() as folder:
+    program = shutil.which("clang-repl-22")
+    rounds = [host_rows(cells, program) for _ in range(5)]
+    print(f"{'':24}{'10th':>10}{'last':>10}{'ratio':>8}   ms, medians of {len(cells)} cells")
+
+    def print_row(name, row):
+        first, last = (statistics.median(medians[row][i] for medians, _, _ in rounds) for i in (0, 1))
+        ratio = statistics.median(medians[row][1] / medians[row][0] for medians, _, _ in rounds)
+        print(f"{name:24}{first:10.1f}{last:10.1f}{ratio:8.2f}")
+
+    print_row("a new function", 0)
+    print_row("an expression", 1)
+    print_row("all cells", 2)
+    if program:
+        mine, theirs, ratio = (statistics.median(one) for one in zip(*((m, t, m / t) for _, m, t in rounds)))
+        print(f"a cell in clang-repl: {theirs:.1f} ms; Tarsia's median {mine:.1f} ms, {ratio:.1f} of it")
+    else:
+        print("clang-repl-22 is not here (Debian's clang-tools-22)")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["TARSIA_CACHE_DIR"] = folder
-        times = tarsia_times(cells)
-        early, late = slice(10, 20), slice(len(times) - 10, len(times))
-        functions, expressions = times[0::2], times[1::2]
-        print(f"{'':24}{'10th':>10}{'last':>10}{'ratio':>8}   ms, medians of {len(cells)} cells")
-        for name, some in (("a new function", functions), ("an expression", expressions)):
-            first, last = statistics.median(some[5:10]), statistics.median(some[-5:])
-            print(f"{name:24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
         try:
             kernels, bare, launches = kernel_times(len(cells) // 4)
         except RuntimeError as error:  # there is no NVRTC
@@ -136,16 +156,8 @@ def main():
             first, last = statistics.median(kernels[5:15]), statistics.median(kernels[-10:])
             print(f"{'a new kernel, launched' if launches else 'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
             print(f"{'the same in bare NVRTC':24}{statistics.median(bare[5:15]):10.1f}{statistics.median(bare[-10:]):10.1f}"
-                  f"   Tarsia takes {statistics.median(kernels) / statistics.median(bare):.2f} of it")
-        mine = statistics.median(times)
-        print(f"{'all cells':24}{statistics.median(times[early]):10.1f}{statistics.median(times[late]):10.1f}")
+                  f"   Tarsia takes {statistics.median(k / b for k, b in zip(kernels, bare)):.2f} of it")
         print("start to prompt: {:.0f} ms; to the answer to what was typed meanwhile: {:.0f} ms".format(*start_times()))
-        program = shutil.which("clang-repl-22")
-        if program:
-            theirs = clang_repl_time(program, cells)
-            print(f"a cell in clang-repl: {theirs:.1f} ms; Tarsia's median {mine:.1f} ms, {mine / theirs:.1f} of it")
-        else:
-            print("clang-repl-22 is not here (Debian's clang-tools-22)")
 
 
 if __name__ == "__main__":
