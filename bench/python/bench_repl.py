@@ -5,8 +5,10 @@ beside clang-repl, the kernel beside bare NVRTC.
 
 Each is typed once: nothing is in the cache. A session alternates functions and expressions that call them; the medians are of
 ten cells around the 10th and of the last ten. clang-repl gets the same text on standard input; its time is that of all cells,
-less that of none, by their number. The two take turns, five sessions each: what is told is the median of the five. Kernels have a session of their own; after each, NVRTC alone compiles the same text. Where there
-is a GPU, the cell launches its kernel, too, and the driver does so with what NVRTC made; both wait for it.
+less that of none, by their number. The two take turns, five sessions each: what is told is the median of the five. Kernels have
+a session of their own; after each, NVRTC alone compiles the same text. It keeps on disk what it has compiled, so each run has
+other texts. Where there is a GPU, the cell launches its kernel, too, and the driver does so with what NVRTC made; both wait
+for it.
 """
 
 import argparse
@@ -61,10 +63,10 @@ def kernel_times(n):
     if gpu:
         session.run("float* p; cudaMalloc(&p, 4096);").raise_if_failed()  # makes the context
         driver = Driver()
-    mine, theirs = [], []
+    mine, theirs, salt = [], [], time.time_ns() // 1000 % 1000000
     for i in range(n + 1):
         name = f"k{i}"
-        text = f"__global__ void {name}(float* x, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * {i}.5f; }}"
+        text = f"__global__ void {name}(float* x, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * {salt}{i}.5f; }}"
         begin = time.perf_counter()
         session.run(text + (f"\n{name}<<<1, 32>>>(p, 32);" if gpu else "")).raise_if_failed()
         middle = time.perf_counter()
