@@ -29,24 +29,23 @@ def texts(n):
     return cells
 
 
-def tarsia_times(cells):
+def tarsia_times(cells, folder):
     import tarsia
 
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        os.environ["TARSIA_CACHE_DIR"] = folder
-        session = tarsia.Session()
-        session.run("0")  # starts the compiler
-        times = []
-        for text in cells:
-            begin = time.perf_counter()
-            session.run(text).raise_if_failed()
-            times.append(1e3 * (time.perf_counter() - begin))
+    os.environ["TARSIA_CACHE_DIR"] = tempfile.mkdtemp(dir=folder)
+    session = tarsia.Session()
+    session.run("0")  # starts the compiler
+    times = []
+    for text in cells:
+        begin = time.perf_counter()
+        session.run(text).raise_if_failed()
+        times.append(1e3 * (time.perf_counter() - begin))
     return times
 
 
-def host_rows(cells, program):
-    """Of a session: rows of early and late cells, the median of all, and the time of a cell in clang-repl."""
-    times = tarsia_times(cells)
+def host_rows(cells, folder, program):
+    """Of a session whose cache is new: rows of early and late cells, the median of all, and the time of a cell in clang-repl."""
+    times = tarsia_times(cells, folder)
     rows = [(some[5:10], some[-5:]) for some in (times[0::2], times[1::2])] + [(times[10:20], times[-10:])]
     medians = [(statistics.median(early), statistics.median(late)) for early, late in rows]
     return medians, statistics.median(times), clang_repl_time(program, cells) if program else None
@@ -132,7 +131,13 @@ def main():
     parser.add_argument("--cells", type=int, default=200)
     cells = texts(parser.parse_args().cells)
     program = shutil.which("clang-repl-22")
-    rounds = [host_rows(cells, program) for _ in range(5)]
+    # What is deleted is deleted at the end: ext4 makes files more slowly for minutes after that.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        measure(cells, folder, program)
+
+
+def measure(cells, folder, program):
+    rounds = [host_rows(cells, folder, program) for _ in range(5)]
     print(f"{'':24}{'10th':>10}{'last':>10}{'ratio':>8}   ms, medians of {len(cells)} cells")
 
     def print_row(name, row):
@@ -148,18 +153,17 @@ def main():
         print(f"a cell in clang-repl: {theirs:.1f} ms; Tarsia's median {mine:.1f} ms, {ratio:.1f} of it")
     else:
         print("clang-repl-22 is not here (Debian's clang-tools-22)")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        os.environ["TARSIA_CACHE_DIR"] = folder
-        try:
-            kernels, bare, launches = kernel_times(len(cells) // 4)
-        except RuntimeError as error:  # there is no NVRTC
-            print(error)
-        else:
-            first, last = statistics.median(kernels[5:15]), statistics.median(kernels[-10:])
-            print(f"{'a new kernel, launched' if launches else 'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
-            print(f"{'the same in bare NVRTC':24}{statistics.median(bare[5:15]):10.1f}{statistics.median(bare[-10:]):10.1f}"
-                  f"   Tarsia takes {statistics.median(k / b for k, b in zip(kernels, bare)):.2f} of it")
-        print("start to prompt: {:.0f} ms; to the answer to what was typed meanwhile: {:.0f} ms".format(*start_times()))
+    os.environ["TARSIA_CACHE_DIR"] = tempfile.mkdtemp(dir=folder)
+    try:
+        kernels, bare, launches = kernel_times(len(cells) // 4)
+    except RuntimeError as error:  # there is no NVRTC
+        print(error)
+    else:
+        first, last = statistics.median(kernels[5:15]), statistics.median(kernels[-10:])
+        print(f"{'a new kernel, launched' if launches else 'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
+        print(f"{'the same in bare NVRTC':24}{statistics.median(bare[5:15]):10.1f}{statistics.median(bare[-10:]):10.1f}"
+              f"   Tarsia takes {statistics.median(k / b for k, b in zip(kernels, bare)):.2f} of it")
+    print("start to prompt: {:.0f} ms; to the answer to what was typed meanwhile: {:.0f} ms".format(*start_times()))
 
 
 if __name__ == "__main__":
