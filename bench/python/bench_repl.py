@@ -8,7 +8,8 @@ ten cells around the 10th and of the last ten. clang-repl gets the same text on 
 less that of none, by their number. The two take turns, five sessions each: what is told is the median of the five. Kernels have
 a session of their own; after each, NVRTC alone compiles the same text. It keeps on disk what it has compiled, so each run has
 other texts. Where there is a GPU, the cell launches its kernel, too, and the driver does so with what NVRTC made; both wait
-for it.
+for it. Then: what the compiler holds in memory of its own, and what a fork of a process with so much of it takes, for a compiler
+could fork after each cell instead.
 """
 
 import argparse
@@ -35,20 +36,55 @@ def tarsia_times(cells, folder):
     os.environ["TARSIA_CACHE_DIR"] = tempfile.mkdtemp(dir=folder)
     session = tarsia.Session()
     session.run("0")  # starts the compiler
-    times = []
-    for text in cells:
+    times, memory = [], []
+    for i, text in enumerate(cells):
         begin = time.perf_counter()
         session.run(text).raise_if_failed()
         times.append(1e3 * (time.perf_counter() - begin))
-    return times
+        if i in (10, len(cells) - 1):
+            memory.append(own_memory_of_compiler())
+    return times, memory
+
+
+def own_memory_of_compiler():
+    """MiB of the compiler's memory that no file backs."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/status") as file:
+                status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        except OSError:  # it has ended
+            continue
+        if status["Name"] == "tarsia-compiler" and int(status["PPid"]) == os.getpid():
+            return int(status["RssAnon"].split()[0]) / 1024
+    sys.exit("there is no compiler")
+
+
+def fork_time(mib):
+    """Of a process with so much memory of its own, whose child writes to a tenth of it, as a compile does to more: until the
+    fork has returned, and until the child has ended."""
+    memory = bytearray(int(mib) << 20)
+    memory[::4096] = b"x" * len(memory[::4096])
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        pid = os.fork()
+        if pid == 0:
+            part = len(memory) // 10
+            memory[:part:4096] = b"y" * len(memory[:part:4096])
+            os._exit(0)
+        forked = time.perf_counter()
+        os.waitpid(pid, 0)
+        times.append((1e3 * (forked - begin), 1e3 * (time.perf_counter() - begin)))
+    return [statistics.median(one) for one in zip(*times)]
 
 
 def host_rows(cells, folder, program):
-    """Of a session whose cache is new: rows of early and late cells, the median of all, and the time of a cell in clang-repl."""
-    times = tarsia_times(cells, folder)
+    """Of a session whose cache is new: rows of early and late cells, the median of all, the time of a cell in clang-repl, and
+    the compiler's memory, early and late."""
+    times, memory = tarsia_times(cells, folder)
     rows = [(some[5:10], some[-5:]) for some in (times[0::2], times[1::2])] + [(times[10:20], times[-10:])]
     medians = [(statistics.median(early), statistics.median(late)) for early, late in rows]
-    return medians, statistics.median(times), clang_repl_time(program, cells) if program else None
+    return medians, statistics.median(times), clang_repl_time(program, cells) if program else None, memory
 
 
 def kernel_times(n):
@@ -141,15 +177,15 @@ def measure(cells, folder, program):
     print(f"{'':24}{'10th':>10}{'last':>10}{'ratio':>8}   ms, medians of {len(cells)} cells")
 
     def print_row(name, row):
-        first, last = (statistics.median(medians[row][i] for medians, _, _ in rounds) for i in (0, 1))
-        ratio = statistics.median(medians[row][1] / medians[row][0] for medians, _, _ in rounds)
+        first, last = (statistics.median(medians[row][i] for medians, *_ in rounds) for i in (0, 1))
+        ratio = statistics.median(medians[row][1] / medians[row][0] for medians, *_ in rounds)
         print(f"{name:24}{first:10.1f}{last:10.1f}{ratio:8.2f}")
 
     print_row("a new function", 0)
     print_row("an expression", 1)
     print_row("all cells", 2)
     if program:
-        mine, theirs, ratio = (statistics.median(one) for one in zip(*((m, t, m / t) for _, m, t in rounds)))
+        mine, theirs, ratio = (statistics.median(one) for one in zip(*((m, t, m / t) for _, m, t, _ in rounds)))
         print(f"a cell in clang-repl: {theirs:.1f} ms; Tarsia's median {mine:.1f} ms, {ratio:.1f} of it")
     else:
         print("clang-repl-22 is not here (Debian's clang-tools-22)")
@@ -163,6 +199,9 @@ def measure(cells, folder, program):
         print(f"{'a new kernel, launched' if launches else 'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
         print(f"{'the same in bare NVRTC':24}{statistics.median(bare[5:15]):10.1f}{statistics.median(bare[-10:]):10.1f}"
               f"   Tarsia takes {statistics.median(k / b for k, b in zip(kernels, bare)):.2f} of it")
+    memory = rounds[0][3]
+    print("the compiler's own memory: {:.0f} MiB, and {:.0f} MiB after the last cell;".format(*memory),
+          "a fork of so much: {:.1f} ms, {:.1f} ms with the child's end".format(*fork_time(memory[-1])))
     print("start to prompt: {:.0f} ms; to the answer to what was typed meanwhile: {:.0f} ms".format(*start_times()))
 
 

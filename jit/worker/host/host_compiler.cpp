@@ -136,7 +136,7 @@ class HostConsumer final : public clang::SemaConsumer {
   void Initialize(clang::ASTContext& context) override {
     clang::LangOptions& options = m_clang.getLangOpts();
     m_shared.has_modules = options.Modules;
-    if (context.getExternalSource()) options.Modules = false;
+    if (!m_shared.unit.prelude.empty()) options.Modules = false;
     m_generator->Initialize(context);
   }
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }

@@ -60,6 +60,22 @@ __global__ void k() {}
   ASSERT_TRUE(result.ok) << errors(result);
 }
 
+TEST_F(HostCompilerTest, builtins_are_known_with_a_prelude_and_without) {
+  const std::string text = "int f(int a) { return __builtin_popcount(a) + (int)__builtin_llabs(-3); }\n";
+  for (const char* standard : {"c++14", "c++17", "c++20", "c++23"})
+    for (const char* includes :
+         {"", "#include <cstdlib>\n", "#include <vector>\n", "#include <tarsia/op.h>\n"})
+      for (const char* name : {"a.cc", "a.cu"}) {
+        if (name == std::string("a.cu") && !have_cuda_headers()) continue;
+        CompileRequest asked = request(name, includes + text);
+        asked.options.std = standard;
+        const CompileResult result = compile(asked);
+        EXPECT_TRUE(result.ok) << name << " " << standard << " " << includes << errors(result);
+      }
+  const CompileResult result = compile(request("a.c", "#include <stdlib.h>\n" + text));
+  EXPECT_TRUE(result.ok) << errors(result);
+}
+
 TEST_F(HostCompilerTest, unknown_include) {
   CompileResult result = compile(request("a.cc", "#include <nowhere.h>\nint f() { return 1; }\n"));
   ASSERT_FALSE(result.ok);
