@@ -402,7 +402,7 @@ void RemoteCache::work() {
     }
     if (!ready()) continue;
     if (m_jobs.empty()) return;
-    const Job job = std::move(m_jobs.front());
+    const Job job = m_jobs.front();
     m_jobs.pop_front();
     m_busy = true;
     lock.unlock();

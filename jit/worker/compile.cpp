@@ -247,7 +247,7 @@ std::optional<Stage> Compile::compile_text(int number, std::vector<const SourceF
   // 4. Split: the device's code.
   const bool invalid = host.invalid || (device && device->invalid);
   const Stage failed = invalid ? Stage::source : host.ok ? Stage::device : Stage::host;
-  if (job && !take(std::move(*device), std::move(job), host)) return failed;
+  if (device && !take(std::move(*device), std::move(job), host)) return failed;
   if (!host.ok) return failed;
 
   // 5. Code: the host's objects.

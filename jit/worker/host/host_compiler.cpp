@@ -129,7 +129,7 @@ class HostConsumer final : public clang::SemaConsumer {
   clang::ASTDeserializationListener* GetASTDeserializationListener() override {
     return m_line_tables ? &*m_line_tables : nullptr;
   }
-  // Work-around: Clang names all builtins a second time (see prepare_preprocessor for the first).
+  // Work-around: Clang names all builtins a second time.
   // Trigger: a precompiled prelude in C++20 or newer, where Clang counts on modules. Symptom: a twentieth of
   // the time of a small source. Its options tell of no modules until the source is read. Removal: Clang names
   // no builtins where a prelude has been loaded.
