@@ -14,6 +14,8 @@
 namespace tarsia::cache {
 namespace {
 
+constexpr std::size_t k_most_pending = 64;  // what waits holds modules in memory
+
 void run(const std::function<void()>& job) {
   try {
     job();
@@ -70,7 +72,7 @@ void Later::add(std::function<void()> job) {
   {
     const std::lock_guard lock(m_mutex);
     dropped.swap(m_dropped);
-    if (start_thread()) m_jobs.push_back(std::exchange(job, nullptr));
+    if (m_jobs.size() < k_most_pending && start_thread()) m_jobs.push_back(std::exchange(job, nullptr));
   }
   if (job)
     run(job);

@@ -13,7 +13,7 @@
 
 namespace tarsia::cache {
 
-/// Does work in a thread of its own, in the order in which it was given. Files take longer to make than most
+/// Does work in a thread of its own. Files take longer to make than most
 /// callers should wait. Thread-safe. A forked child drops what its parent has queued.
 class Later final : public ForkAware {
  public:
@@ -21,7 +21,7 @@ class Later final : public ForkAware {
   /// Waits until all is done.
   ~Later();
 
-  /// `work` may throw: the log gets it. Where the system gives no thread, it is done now.
+  /// `work` may throw: the log gets it. It is done now where the system gives no thread, or much is pending.
   void add(std::function<void()> work);
   /// Waits until nothing is pending, or so long. Returns whether nothing is.
   bool flush(std::chrono::milliseconds most);

@@ -1,17 +1,25 @@
-// Recent compile errors, so that many callers with the same broken source cause only one compile.
+// Compile errors, and the recent ones, so that many callers with the same broken source cause only one
+// compile.
 #pragma once
 
 #include <chrono>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/dependency.h"
 #include "base/fork.h"
 #include "cache/key.h"
+#include "jit/compile.h"
 
 namespace tarsia::pipeline {
+
+/// Throws what a result without a module means to whoever asked for one by this name: ArgumentError,
+/// ResourceLimit, InvalidSource or CompileError.
+[[noreturn]] void raise_failure(const std::string& name, const jit::CompileRequest& request,
+                                jit::CompileResult&& result);
 
 /// Thread-safe. Holds errors that the text caused, but no time-outs and crashes.
 class Failures final : public ForkAware {

@@ -80,28 +80,6 @@ bool read_whole(const cache::CachedModule& module, cache::Entry& entry) {
   }
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
-  return text;
-}
-
-[[noreturn]] void raise_failure(const jit::CompileRequest& request, jit::CompileResult&& result) {
-  const std::vector<std::string>& there = result.exportable_functions;
-  if (!result.missing_functions.empty())
-    throw ArgumentError::value_error("functions: the source has no function " +
-                                     listed(result.missing_functions) + " that can be exported; " +
-                                     (there.empty() ? "it has none at all" : "it has " + listed(there)));
-  if (result.limit_reached && !result.diagnostics.empty())
-    throw ResourceLimit(named(request) + ": " + result.diagnostics.front().message);
-  if (result.stage == Stage::source)
-    for (jit::Diagnostic& diagnostic : result.diagnostics)
-      if (diagnostic.severity == Severity::fatal) throw InvalidSource(std::move(diagnostic));
-  std::ranges::move(warn_of_missing_folders(request.options), std::back_inserter(result.diagnostics));
-  const char* what = result.stage == Stage::link ? " does not link" : " does not compile";
-  throw CompileError(named(request) + what, result.stage, std::move(result.diagnostics));
-}
-
 }  // namespace
 
 jit::WorkerProgram own_compiler(const std::string& cache_dir) {
@@ -545,7 +523,7 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
   if (!result.ok) {
     const bool by_text = result.stage != Stage::worker;
     try {
-      raise_failure(request, std::move(result));
+      raise_failure(named(request), request, std::move(result));
     } catch (...) {
       if (by_text) m_failures.keep(key, std::current_exception(), std::move(dependencies));
       throw;

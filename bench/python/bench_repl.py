@@ -8,8 +8,8 @@ ten cells around the 10th and of the last ten. clang-repl gets the same text on 
 less that of none, by their number. The two take turns, five sessions each: what is told is the median of the five. Kernels have
 a session of their own; after each, NVRTC alone compiles the same text. It keeps on disk what it has compiled, so each run has
 other texts. Where there is a GPU, the cell launches its kernel, too, and the driver does so with what NVRTC made; both wait
-for it. Then: what the compiler holds in memory of its own, and what a fork of a process with so much of it takes, for a compiler
-could fork after each cell instead.
+for it. At last it tells how much memory the compiler has of its own, and how long a process with as much takes to fork: a compiler
+could do so after each cell.
 """
 
 import argparse
@@ -60,8 +60,8 @@ def own_memory_of_compiler():
 
 
 def fork_time(mib):
-    """Of a process with so much memory of its own, whose child writes to a tenth of it, as a compile does to more: until the
-    fork has returned, and until the child has ended."""
+    """Of a process with so much memory of its own: until the fork has returned, and until a child that writes to a tenth of
+    it has ended."""
     memory = bytearray(int(mib) << 20)
     memory[::4096] = b"x" * len(memory[::4096])
     times = []

@@ -450,9 +450,11 @@ std::unique_ptr<HostClang> Compile::begin_host(const Prelude& prelude, Digest& k
   unit.language = language_of(*unit.file, m_request.cuda);
   stand_on(prelude, unit);
   const auto found = key_of_begun(unit, prelude);
-  if (!found || !reaches(*make_files(), prelude)) return nullptr;
+  auto files = make_files();
+  if (!found || !reaches(*files, prelude)) return nullptr;
   key = *found;
-  auto begun = std::make_unique<HostClang>(unit, files_behind(prelude));
+  add_prelude(prelude, *files);
+  auto begun = std::make_unique<HostClang>(unit, std::move(files));
   begun->begin();
   return begun;
 }
@@ -484,13 +486,17 @@ std::optional<Digest> Compile::key_of_begun(const HostUnit& unit, const Prelude&
       .finish();
 }
 
+void Compile::add_prelude(const Prelude& prelude, SourceFileSystem& files) {
+  if (!prelude.top) return;
+  prelude.top->add_to(files);
+  files.inherit(prelude.absent);
+  for (const PreludeLayer* layer = prelude.top.get(); layer; layer = layer->base.get())
+    files.find_again(layer->dependencies);
+}
+
 llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& prelude) const {
   auto files = make_files();
-  if (!prelude.top) return files;
-  prelude.top->add_to(*files);
-  files->inherit(prelude.absent);
-  for (const PreludeLayer* layer = prelude.top.get(); layer; layer = layer->base.get())
-    files->find_again(layer->dependencies);
+  add_prelude(prelude, *files);
   return files;
 }
 

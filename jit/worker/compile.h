@@ -86,11 +86,11 @@ class Compile {
   /// The unit that is parsed behind the prelude, which must outlive its use.
   static void stand_on(const Prelude& prelude, HostUnit& unit);
 
-  /// Clang for the unit, behind the prelude: one that has begun while the cell was typed, or a new one.
+  /// Clang for the unit, behind the prelude: one that has begun before, or a new one.
   std::unique_ptr<HostClang> clang_for(const HostUnit& unit, const Prelude& prelude);
 
-  /// Names all that a Clang which begins on the unit depends on, save texts. Nothing if one that has begun
-  /// earlier would not do.
+  /// Names what a Clang takes up when it begins on the unit. Nothing if one that has begun without the texts
+  /// would not do.
   std::optional<Digest> key_of_begun(const HostUnit& unit, const Prelude& prelude) const;
 
   /// Whether what the prelude has read lies where the files lead.
@@ -98,6 +98,7 @@ class Compile {
 
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() const;
   void add_texts(SourceFileSystem& files) const;
+  static void add_prelude(const Prelude& prelude, SourceFileSystem& files);
   llvm::IntrusiveRefCntPtr<SourceFileSystem> files_behind(const Prelude& prelude) const;
 
   void append(std::vector<Diagnostic>& diagnostics);

@@ -28,11 +28,12 @@ void NextCell::begin(const Expected& expected, WorkerState& worker) {
 void NextCell::expect(const CompileRequest& request, const Prelude& prelude, bool beside,
                       WorkerState& worker) {
   wait();
-  m_expected.emplace(request, prelude);
-  m_expected->request.headers.clear();
-  for (SourceFile& file : m_expected->request.files) file.text.clear();
-  if (beside && m_beside.start([this, &worker, expected = *m_expected] { begin(expected, worker); }))
-    m_expected.reset();
+  Expected expected{request, prelude};
+  expected.request.headers.clear();
+  for (SourceFile& file : expected.request.files) file.text.clear();
+  m_expected.reset();
+  if (!beside || !m_beside.start([this, &worker, expected] { begin(expected, worker); }))
+    m_expected = std::move(expected);
 }
 
 void NextCell::spend(std::unique_ptr<HostClang> spent, Prelude prelude) {

@@ -563,25 +563,25 @@ inline void show(bool value_) {
   put_number(value_);
 }
 inline void show(char value_) {
-  tarsia_cell_put_char(static_cast<unsigned char>(value_));
+  put_number(value_);
 }
 inline void show(int value_) {
-  tarsia_cell_put_int(value_);
+  put_number(value_);
 }
 inline void show(unsigned value_) {
-  tarsia_cell_put_uint(value_);
+  put_number(value_);
 }
 inline void show(long value_) {
-  tarsia_cell_put_int(value_);
+  put_number(value_);
 }
 inline void show(unsigned long value_) {
-  tarsia_cell_put_uint(value_);
+  put_number(value_);
 }
 inline void show(float value_) {
-  tarsia_cell_put_float(value_);
+  put_number(value_);
 }
 inline void show(double value_) {
-  tarsia_cell_put_double(value_);
+  put_number(value_);
 }
 
 #endif  // C++17

@@ -130,9 +130,9 @@ class HostConsumer final : public clang::SemaConsumer {
     return m_line_tables ? &*m_line_tables : nullptr;
   }
   // Work-around: Clang names all builtins a second time.
-  // Trigger: a precompiled prelude in C++20 or newer, where Clang counts on modules. Symptom: a twentieth of
-  // the time of a small source. Its options tell of no modules until the source is read. Removal: Clang names
-  // no builtins where a prelude has been loaded.
+  // Trigger: a precompiled prelude in C++20 or newer, where Clang counts on modules. Symptom: a small
+  // source takes longer. Clang's options tell of no modules until the source is read. Removal: Clang names no
+  // builtins where a prelude has been loaded.
   void Initialize(clang::ASTContext& context) override {
     clang::LangOptions& options = m_clang.getLangOpts();
     m_shared.has_modules = options.Modules;

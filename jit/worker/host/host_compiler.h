@@ -107,13 +107,12 @@ std::string main_path_of(const SourceFile& file);
 /// Whether a word in the request's texts is so long that Clang must not look for what is meant.
 bool has_long_word(const CompileRequest& request);
 
-/// Clang for one unit. All that the options and the prelude decide can be done before the unit has a text,
-/// which is much of the work for a short one. One at a time in a process: Clang is not safe for several that
-/// compile.
+/// Clang for one unit. What the options and the prelude decide can be done before the unit has a text. One
+/// compiles at a time in a process: Clang is not safe for several.
 class HostClang {
  public:
-  /// Of `unit`, only what compile() does not get anew counts: the options, the language, the file's name and
-  /// whether it has debug lines, the prelude and the headers in it.
+  /// Of `unit` it takes the options, the language, the file's name, whether the file has debug lines, and the
+  /// prelude with the headers in it. compile() takes the rest.
   HostClang(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files);
   ~HostClang();
   HostClang(const HostClang&) = delete;

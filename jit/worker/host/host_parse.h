@@ -30,7 +30,7 @@ namespace tarsia::jit {
 
 /// What the parts of one compile share.
 struct HostParse {
-  HostUnit unit;  // until compile() has the unit's text: with what comes before it
+  HostUnit unit;
   DiagnosticCollector& diagnostics;
   SourceFileSystem* files = nullptr;
   HostHooks hooks{};
@@ -69,8 +69,7 @@ struct HostParse {
   bool cuda() const { return unit.language == Language::cuda; }
 };
 
-/// Makes ready to read the unit. `invalid` is set where a file
-/// that it includes is no text.
+/// Makes ready to read the unit. `invalid` is set where a file that it includes is no text.
 void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
                           bool& invalid);
 

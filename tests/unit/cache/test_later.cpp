@@ -36,6 +36,24 @@ TEST(Later, does_all_in_order_and_tells_when_it_is_done) {
   EXPECT_EQ(done, "abcde");
 }
 
+TEST(Later, does_work_at_once_where_much_is_pending) {
+  Later later;
+  std::latch ends(1);
+  std::atomic<int> done{0};
+  later.add([&] { ends.wait(); });
+  int at_once = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const int before = done;
+    later.add([&] { ++done; });
+    at_once += done != before;
+  }
+  EXPECT_GT(at_once, 0);
+  EXPECT_LT(at_once, 1000);
+  ends.count_down();
+  EXPECT_TRUE(later.flush(60s));
+  EXPECT_EQ(done, 1000);
+}
+
 TEST(Later, goes_on_behind_work_that_throws) {
   Later later;
   std::atomic<bool> done{false};

@@ -102,6 +102,30 @@ TEST_F(Pipe, compiles_once_then_memory_then_disk) {
   EXPECT_NE(second.compile(source("compile b")).key, made.key);
 }
 
+TEST_F(Pipe, a_cell_is_in_memory_at_once_and_then_on_disk) {
+  Source cell = source("compile a");
+  cell.options.cell = "op.cc";
+  {
+    Pipeline pipeline(test_settings());
+    const Module made = pipeline.compile(cell);
+    EXPECT_EQ(made.origin, Origin::compiled);
+    EXPECT_EQ(made.path, "");
+    EXPECT_GT(pipeline.counters().stores, 0u);  // waits until nothing is about to be written
+    EXPECT_EQ(entries().size(), 1u);
+    EXPECT_EQ(entries("inputs").size(), 1u);
+    EXPECT_EQ(pipeline.compile(cell).path, entries().at(0));
+  }
+  for (int i = 0; i < 20; ++i) {
+    cell.files[0].text = "compile " + std::to_string(i);
+    Pipeline pipeline(test_settings());
+    pipeline.compile(cell);
+  }
+  EXPECT_EQ(entries().size(), 21u);
+  Pipeline other(test_settings());
+  EXPECT_EQ(other.compile(cell).origin, Origin::disk);
+  EXPECT_EQ(compiles().size(), 21u);
+}
+
 TEST_F(Pipe, the_name_is_not_in_the_key) {
   Pipeline pipeline(test_settings());
   Source named = source("compile a");
