@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "pipeline/cflags.h"
+#include "pipeline/check.h"
 
 namespace tarsia::pipeline {
 namespace {
