@@ -282,3 +282,26 @@ def test_the_same_headers_give_the_same_pack(tmp_path):
         packs.append((tmp_path / name / "pack").read_bytes())
     assert packs[0] == packs[1]
     assert b"/tarsia/include/tarsia/op.h\0" in packs[0]
+
+
+def build_id(checkout, toolchain, source="int f();", flavour="Release"):
+    """The build id of two sources, a generated file and a file of the toolchain."""
+    build = checkout / "build"
+    texts = {checkout / "base/a.h": "int a;", checkout / "jit/f.cpp": source, build / "headers.pack": "pack",
+             toolchain / "version": "22"}
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    inputs, output = build / "inputs.txt", build / "id.h"
+    inputs.write_text("\n".join(sorted(map(str, texts))) + "\n")
+    subprocess.run(["cmake", f"-DINPUTS={inputs}", f"-DSOURCE_DIR={checkout}", f"-DBINARY_DIR={build}",
+                    f"-DOUTPUT={output}", f"-DSALT={flavour}", "-P", REPO / "cmake/write_build_id.cmake"], check=True)
+    return re.search(r'TARSIA_BUILD_ID "([0-9a-f]{64})"', output.read_text())[1]
+
+
+def test_the_build_id_does_not_depend_on_where_the_checkout_lies(tmp_path):
+    toolchain = tmp_path / "m"
+    one = build_id(tmp_path / "a", toolchain)
+    assert build_id(tmp_path / "z", toolchain) == one  # sorts behind the toolchain
+    assert build_id(tmp_path / "z", toolchain, source="long f();") != one
+    assert build_id(tmp_path / "z", toolchain, flavour="Debug") != one
