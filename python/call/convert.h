@@ -74,6 +74,11 @@ inline Why convert(Frame& frame, const arguments::Param& param, const tarsia_typ
       PythonFace face(frame);
       return arguments::convert_pointer(face, param, type, object, value);
     }
+  } else if (type.kind == TARSIA_KIND_TENSOR) {
+    if (object != Py_None) [[likely]] {
+      PythonFace face(frame);
+      return arguments::convert_tensor(face, param, type, object, value);
+    }
   } else if (type.kind == TARSIA_KIND_INT) {
     if (PyLong_CheckExact(object)) [[likely]] {
       int overflow = 0;

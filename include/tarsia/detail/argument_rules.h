@@ -267,10 +267,11 @@ Why check_tensor(Together& together, const tarsia_type& type, Place place, const
   if (type.dtype.bits && bits_of(type.dtype) != bits_of(tensor.dtype)) return Why::dtype;
   if (lacks_memory(tensor)) return Why::no_memory;
   if (memory.read_only && !(type.flags & TARSIA_TYPE_CONST)) return Why::read_only;
-  if ((tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor) || may_be_changed_lazily(memory)) &&
+  const bool contiguous = is_contiguous(tensor);
+  if ((tensor.dtype.code == TARSIA_COMPLEX || !contiguous || may_be_changed_lazily(memory)) &&
       is_changed_lazily(memory))
     return Why::conjugated;
-  if (!(type.flags & TARSIA_TYPE_STRIDED) && !is_contiguous(tensor)) return Why::layout;
+  if (!contiguous && !(type.flags & TARSIA_TYPE_STRIDED)) return Why::layout;
   return place == Place::together ? Why::fits : check_place(together, place, memory);
 }
 
