@@ -11,6 +11,7 @@ namespace tarsia::python {
 namespace {
 
 constexpr int k_most_devices = 64;
+constexpr int k_no_driver = 3;  // CUDA_ERROR_NOT_INITIALIZED
 
 struct Driver {
   int (*pointer_attribute)(void*, int, uint64_t);
@@ -23,6 +24,11 @@ struct Driver {
   int (*event_record)(void*, void*);
   int (*stream_wait)(void*, void*, unsigned);
   int (*event_destroy)(void*);
+  int (*is_capturing)(void*, int*);
+  int (*exchange_capture_mode)(int*);
+  int (*copy_to_gpu)(uint64_t, const void*, size_t, void*);
+  int (*copy_from_gpu)(void*, uint64_t, size_t, void*);
+  int (*synchronize)(void*);
 };
 
 template <class F>
@@ -40,7 +46,12 @@ bool load(Driver& d) {
          find(library, "cuCtxPopCurrent_v2", d.pop) && find(library, "cuEventCreate", d.event_create) &&
          find(library, "cuEventRecord", d.event_record) &&
          find(library, "cuStreamWaitEvent", d.stream_wait) &&
-         find(library, "cuEventDestroy_v2", d.event_destroy);
+         find(library, "cuEventDestroy_v2", d.event_destroy) &&
+         find(library, "cuStreamIsCapturing", d.is_capturing) &&
+         find(library, "cuThreadExchangeStreamCaptureMode", d.exchange_capture_mode) &&
+         find(library, "cuMemcpyHtoDAsync_v2", d.copy_to_gpu) &&
+         find(library, "cuMemcpyDtoHAsync_v2", d.copy_from_gpu) &&
+         find(library, "cuStreamSynchronize", d.synchronize);
 }
 
 /// Null as long as nothing in the process has loaded the driver.
@@ -53,6 +64,19 @@ const Driver* driver() {
   if (!s_loaded) s_loaded.store(load(s_driver), std::memory_order_release);
   return s_loaded ? &s_driver : nullptr;
 }
+
+/// While it lives, captures of other threads neither refuse what this thread does, nor end by it.
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const Driver& d) : m_driver(d) { d.exchange_capture_mode(&m_mode); }
+  ~BesideCaptures() { m_driver.exchange_capture_mode(&m_mode); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  const Driver& m_driver;
+  int m_mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then what it was before
+};
 
 /// The context that the CUDA runtime uses on a device; kept for the process's life, as the runtime does.
 void* primary_context(const Driver& d, int32_t device) {
@@ -96,6 +120,27 @@ int let_wait(int32_t device, void* consumer, void* producer) {
   if (event) d->event_destroy(event);
   if (entered) leave_device();
   return error;
+}
+
+bool is_capturing(void* stream) {
+  const Driver* d = driver();
+  int status = 0;  // CU_STREAM_CAPTURE_STATUS_NONE
+  return !d || d->is_capturing(stream, &status) != 0 || status != 0;
+}
+
+int copy_to_gpu(void* stream, void* to, const void* from, size_t bytes) {
+  const Driver* d = driver();
+  if (!d) return k_no_driver;
+  const BesideCaptures beside(*d);
+  return d->copy_to_gpu(reinterpret_cast<uint64_t>(to), from, bytes, stream);
+}
+
+int copy_from_gpu(void* stream, void* to, const void* from, size_t bytes) {
+  const Driver* d = driver();
+  if (!d) return k_no_driver;
+  const BesideCaptures beside(*d);
+  const int error = d->copy_from_gpu(to, reinterpret_cast<uint64_t>(from), bytes, stream);
+  return error ? error : d->synchronize(stream);
 }
 
 bool enter_device(int32_t device) {

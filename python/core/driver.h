@@ -1,6 +1,7 @@
 // The few functions of CUDA's driver that Python's side needs itself, if the process has loaded the driver.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tarsia::python {
@@ -15,6 +16,15 @@ bool is_pinned(const void* address);
 /// Makes `consumer` wait for the pending work of `producer`, streams of GPU `device`. Does not block.
 /// Returns CUDA's error number.
 int let_wait(int32_t device, void* consumer, void* producer);
+
+/// Whether the work of a stream is being captured, so that nobody may wait for it. True if the driver does
+/// not tell.
+bool is_capturing(void* stream);
+
+/// Copies from the CPU's memory to the current GPU's, in the order of a stream. Returns CUDA's error number.
+int copy_to_gpu(void* stream, void* to, const void* from, size_t bytes);
+/// Copies from the current GPU's memory to the CPU's, once a stream's work until now is done. Waits for it.
+int copy_from_gpu(void* stream, void* to, const void* from, size_t bytes);
 
 /// Makes `device` CUDA's current one for the calling thread if it is not. Returns whether the caller must
 /// call leave_device().

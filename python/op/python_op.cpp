@@ -41,6 +41,7 @@ struct Defined;
 struct PythonImplementation {
   const Defined* defined;
   int index;
+  WatchedRuns watched_runs{};
 };
 
 /// An op as the registry sees it.
@@ -322,12 +323,12 @@ int64_t workspace(void* user, const tarsia_bind_info* info) {
 int32_t run(void* user, const tarsia_op_context* context) {
   if (!Py_IsInitialized()) return ended();
   const Locked locked;
-  const auto* implementation = static_cast<const PythonImplementation*>(user);
+  auto* implementation = static_cast<PythonImplementation*>(user);
   const Defined* defined = implementation->defined;
   if (!defined->definition) return ended();
   const bool backward = context->pass == TARSIA_BACKWARD;
   OpTensors tensors(*context);
-  const UnwrittenOutputs unwritten(*context);
+  const UnwrittenOutputs unwritten(*context, implementation->watched_runs);
   {
     const Py_ssize_t n_in = context->n_inputs, n_out = context->n_outputs;
     const Ref instance = instance_of(*defined, *context->info);
@@ -411,7 +412,7 @@ nb::object define_op(nb::object definition, nb::dict spec) {
   tarsia_op& op = defined->op;
   for (const OwnFunctions& own : read_description(spec, *defined)) {
     const auto i = defined->python_implementations.size();
-    defined->python_implementations.push_back({defined.get(), static_cast<int>(i)});
+    defined->python_implementations.emplace_back(defined.get(), static_cast<int>(i));
     tarsia_implementation& one = defined->implementations[i];
     one.run = run;
     if (own.applies) one.applies = applies;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "python/core/driver.h"
 #include "python/core/dtype.h"
 #include "python/op/outputs.h"
 #include "python/op/python_op.h"
@@ -39,9 +40,23 @@ uint64_t signalling_nan(tarsia_dtype dtype) {
 
 }  // namespace
 
-UnwrittenOutputs::UnwrittenOutputs(const tarsia_op_context& context) {
+bool WatchedRuns::take(const tarsia_bind_info& info) {
+  constexpr size_t k_most_bindings = 64;
+  uint64_t key =
+      reinterpret_cast<uintptr_t>(&info);  // a later binding may lie at the address of one that ended
+  const auto add = [&](uint64_t number) { key = (key ^ number) * 0x100000001B3; };
+  for (uint32_t i = 0; i < info.n_inputs; ++i) {
+    add(arguments::bits_of(info.inputs[i].dtype));
+    for (int k = 0; k < info.inputs[i].ndim; ++k) add(static_cast<uint64_t>(info.inputs[i].shape[k]));
+  }
+  const std::scoped_lock lock(m_mutex);
+  return m_seen.size() < k_most_bindings && m_seen.insert(key).second;
+}
+
+UnwrittenOutputs::UnwrittenOutputs(const tarsia_op_context& context, WatchedRuns& on_gpu)
+    : m_context(context), m_on_gpu(context.device.type == TARSIA_GPU) {
   const CallUnderWay* call = CallUnderWay::innermost();
-  if (!call || context.device.type != TARSIA_CPU) return;
+  if (!call || (m_on_gpu && (is_capturing(context.stream) || !on_gpu.take(*context.info)))) return;
   for (uint32_t i = 0; i < context.n_outputs; ++i)
     if (context.requests[i] == TARSIA_REQUEST_WRITE && call->outputs.storage_of_made(context.outputs[i]))
       mark(i, *context.outputs[i]);
@@ -56,7 +71,7 @@ void UnwrittenOutputs::mark(uint32_t output, const tarsia_tensor& tensor) {
   const int64_t bytes = n * item;
   if (bytes == 0) return;
   if (!is_float && !is_bool && bytes < k_fewest_bytes) {
-    std::memset(first, 0, static_cast<size_t>(bytes));
+    if (!m_on_gpu) std::memset(first, 0, static_cast<size_t>(bytes));
     return;
   }
   const int64_t width = is_float ? item : std::min<int64_t>(8, bytes), last = bytes - width;
@@ -67,10 +82,25 @@ void UnwrittenOutputs::mark(uint32_t output, const tarsia_tensor& tensor) {
                     is_float  ? signalling_nan(tensor.dtype)
                     : is_bool ? random_bits() | 0x0202020202020202  // neither false nor true
                               : random_bits()};
-    std::memcpy(mark.at, &mark.value, mark.bytes);
+    if (!put(mark)) continue;
     m_marks.push_back(mark);
     before = at;
   }
+}
+
+/// False if the GPU has an error, which others tell.
+bool UnwrittenOutputs::put(const Mark& mark) const {
+  if (m_on_gpu) return copy_to_gpu(m_context.stream, mark.at, &mark.value, mark.bytes) == 0;
+  std::memcpy(mark.at, &mark.value, mark.bytes);
+  return true;
+}
+
+bool UnwrittenOutputs::is_there(const Mark& mark) const {
+  if (!m_on_gpu) return std::memcmp(mark.at, &mark.value, mark.bytes) == 0;
+  uint64_t now = 0;
+  const Unlocked unlocked(true);
+  return copy_from_gpu(m_context.stream, &now, mark.at, mark.bytes) == 0 &&
+         std::memcmp(&now, &mark.value, mark.bytes) == 0;
 }
 
 int64_t UnwrittenOutputs::first() const {
@@ -78,7 +108,7 @@ int64_t UnwrittenOutputs::first() const {
     const uint32_t output = m_marks[i].output;
     bool untouched = true;
     for (; i < m_marks.size() && m_marks[i].output == output; ++i)
-      untouched &= std::memcmp(m_marks[i].at, &m_marks[i].value, m_marks[i].bytes) == 0;
+      untouched = untouched && is_there(m_marks[i]);
     if (untouched) return output;
   }
   return -1;

@@ -4,21 +4,35 @@
 #include <tarsia/op_abi.h>
 
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <vector>
 
 namespace tarsia::python {
 
-/// Marks, before a run, the memory on the CPU that was made for the call's outputs. Elements at the start, in
-/// the middle and at the end get values that no op computes: signalling NaNs, or eight random bytes. An
-/// output all of whose marks are there after the run was not written to. One that is too small for marks
-/// begins as zeros. Not watched are a caller's out=, whose elements are set, sparse outputs, and memory on a
-/// GPU.
+/// Which runs of an implementation on a GPU are watched: the first of each binding. A watched run waits for
+/// the GPU, so that after some number of bindings none is.
+class WatchedRuns {
+ public:
+  /// Whether the run is one of them. Thread-safe.
+  bool take(const tarsia_bind_info& info);
+
+ private:
+  std::mutex m_mutex;
+  std::set<uint64_t> m_seen;
+};
+
+/// Marks, before a run, the memory that was made for the call's outputs. Elements at the start, in the middle
+/// and at the end get values that no op computes: signalling NaNs, or eight random bytes. An output all of
+/// whose marks are there after the run was not written to. One on the CPU that is too small for marks begins
+/// as zeros. Not watched are a caller's out=, whose elements are set, sparse outputs, and on a GPU all runs
+/// but those of WatchedRuns and what is captured into a CUDA graph.
 class UnwrittenOutputs {
  public:
   /// The context has to live as long.
-  explicit UnwrittenOutputs(const tarsia_op_context& context);
+  UnwrittenOutputs(const tarsia_op_context& context, WatchedRuns& on_gpu);
 
-  /// The first output that was not written to; -1: none.
+  /// The first output that was not written to; -1: none. Waits for the GPU, without the GIL.
   int64_t first() const;
 
  private:
@@ -29,7 +43,11 @@ class UnwrittenOutputs {
     uint64_t value;
   };
   void mark(uint32_t output, const tarsia_tensor& tensor);
+  bool put(const Mark& mark) const;
+  bool is_there(const Mark& mark) const;
 
+  const tarsia_op_context& m_context;
+  const bool m_on_gpu;
   std::vector<Mark> m_marks;
 };
 

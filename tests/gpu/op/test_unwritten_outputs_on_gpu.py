@@ -1,0 +1,130 @@
+"""Ops written in Python that leave outputs on a GPU unwritten."""
+
+import threading
+
+import pytest
+from gpu_support import HOLD, Gate, inline, require_gpus
+
+import tarsia
+
+torch = pytest.importorskip("torch")
+
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "bool", "complex64"]
+
+
+@pytest.fixture(autouse=True)
+def gpu():
+    require_gpus()
+
+
+def other_name(x, y):
+    y = x * 2  # noqa: F841
+
+
+def define(forward, **options):
+    return tarsia.define_op(forward, name="py_unwritten_gpu", **options)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_output_on_a_gpu_that_is_not_written_is_an_error(dtype):
+    x = torch.ones(4, 4, device="cuda").to(getattr(torch, dtype))
+    op = define(other_name)
+    with pytest.raises(tarsia.OpError, match="op 'py_unwritten_gpu', forward on GPU 0: output 'y' is not written: forward has to"):
+        op(x)
+    with pytest.raises(tarsia.OpError, match="output 'y' is not written"):
+        op(x[:2])  # another binding
+
+
+def test_what_is_written_in_part_or_through_views_is_fine():
+    def through_a_view(x, y):
+        y.view(-1)[:8] = x.view(-1)[:8]
+
+    def last(x, y):
+        y[-1, -1] = 3
+
+    def nan(x, y):
+        y.fill_(float("nan"))
+
+    x = torch.arange(16, device="cuda", dtype=torch.float32).reshape(4, 4)
+    assert torch.equal(define(through_a_view)(x)[:2], x[:2])
+    assert define(last)(x)[-1, -1] == 3
+    assert define(nan)(x).isnan().all()
+    for shape in ((), (1,), (0,), (3,)):
+        assert define(lambda x, y: y.zero_())(x.new_ones(shape)).tolist() == x.new_zeros(shape).tolist()
+
+
+def test_a_gradient_on_a_gpu_that_is_not_written_is_an_error():
+    op = define(lambda x, y: y.copy_(x), backward=lambda dy, x, y, dx: None)
+    x = torch.ones(4, device="cuda")
+    with pytest.raises(tarsia.OpError, match="op 'py_unwritten_gpu', backward on GPU 0: the gradient of 'x' is not written"):
+        op.backward(x, x, x)
+
+
+def test_a_callers_memory_is_set():
+    x = torch.ones(4, 4, device="cuda")
+    out = torch.full_like(x, 3)
+    assert define(other_name)(x, out=out) is out and (out == 3).all()
+
+
+def test_the_first_call_of_a_binding_looks_and_later_ones_do_not_wait():
+    library = inline(HOLD)
+    op = define(lambda x, y: y.copy_(x))
+    x = torch.ones(4, 4, device="cuda")
+    op(x)
+    stream, gate = torch.cuda.Stream(), Gate()
+    with torch.cuda.stream(stream):
+        library.hold(gate.address)
+        y = op(x)
+        assert not stream.query()
+        gate.open()
+    stream.synchronize()
+    assert torch.equal(y, x)
+
+
+def test_nothing_waits_while_a_stream_is_captured():
+    op = define(lambda x, y: torch.mul(x, 2, out=y))
+    x = torch.ones(4, 4, device="cuda")
+    x * 2
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = op(x)
+    x.fill_(5)
+    graph.replay()
+    assert (y == 10).all()
+    unwritten = define(other_name)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        unwritten(x)
+    with pytest.raises(tarsia.OpError, match="output 'y' is not written"):  # the capture was not its first run
+        unwritten(x)
+
+
+def test_a_capture_of_another_thread_goes_on():
+    captures, looked = threading.Event(), threading.Event()
+    x = torch.ones(4, 4, device="cuda")
+    graph, results = torch.cuda.CUDAGraph(), []
+
+    def capture():
+        with torch.cuda.graph(graph, capture_error_mode="global"):
+            y = x * 3
+            captures.set()
+            looked.wait(30)
+            results.append(y)
+
+    define(lambda x, y: y.copy_(x))(x)  # what is loaded at first is not to be loaded beside a capture
+    op = define(lambda x, y: y.copy_(x))
+    made = torch.empty_like(x)
+    torch.cuda.synchronize()
+    thread = threading.Thread(target=capture)
+    thread.start()
+    assert captures.wait(30)
+    try:
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            made = op(x)
+    finally:
+        looked.set()
+        thread.join()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(made, x) and (results[0] == 3).all()
