@@ -1,6 +1,8 @@
 // Opens files, and filters warnings as -W asks.
 #include "tools/opening.h"
 
+#include <tarsia/cache/c_cache.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -29,10 +31,6 @@ nlohmann::json stats() {
   return all;
 }
 
-}  // namespace
-
-namespace {
-
 /// A warning with its notes, which follow it, as a text to compare.
 std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
   std::string text;
@@ -41,6 +39,11 @@ std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
     text += nlohmann::json{one.file, one.line, one.column, one.severity, one.message}.dump();
   } while (++i < all.size() && std::string_view(all[i].severity) == "note");
   return text;
+}
+
+bool has_errors_of_warnings(const CompileOptions& options) {
+  return std::ranges::any_of(options.warnings,
+                             [](std::string_view name) { return name.starts_with("error"); });
 }
 
 }  // namespace
@@ -93,12 +96,21 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
   tarsia_library* library = nullptr;
   const Clock clock;
   int32_t code = 0;
+  std::set<std::string> shown;
   if (is_library(file)) {
     code = tarsia_load(file.c_str(), &library);
   } else {
     const Options options = options_for(sources, given, file);
     const detail::CompileRequest request(options, sources.files());
-    code = tarsia_load_inline(request.files(), request.n_files(), request.options(), &library);
+    // What may count as an error is looked at before static initialisers run.
+    if (has_errors_of_warnings(given)) {
+      code = tarsia_cache_fill(request.files(), request.n_files(), request.options());
+      if (code == 0 && !print_last_warnings(given, sources, &shown)) {
+        exit = k_failed;
+        return nullptr;
+      }
+    }
+    if (code == 0) code = tarsia_load_inline(request.files(), request.n_files(), request.options(), &library);
   }
   if (code != 0) {
     exit = report_last_error(&sources);
@@ -112,7 +124,7 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
   // The cache keeps them with the module, so that a source has the same warnings each time.
   uint64_t n = 0;
   const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
-  if (!print_warnings({warnings, n}, given, sources)) {
+  if (!print_warnings({warnings, n}, given, sources, &shown)) {
     exit = k_failed;
     return nullptr;
   }

@@ -106,6 +106,8 @@ def test_warnings_follow_w(command, tmp_path):
 
 
 WARNS = OP + """
+#include <cstdio>
+static const int loaded = std::puts("loaded");
 int oops(int x) { if (x) return 1; }
 int main() { return 0; }
 """
@@ -120,7 +122,7 @@ def test_warnings_count_also_if_the_source_came_from_the_cache(command, tmp_path
     seen = []
     for _ in range(2):  # compiled at most once
         done = command(*call)
-        assert done.returncode == 0 and "warns.cc:10:36: warning: " in done.stderr and "[-Wreturn-type]" in done.stderr, done.stderr
+        assert done.returncode == 0 and "warns.cc:12:36: warning: " in done.stderr and "[-Wreturn-type]" in done.stderr, done.stderr
         seen.append(done.stderr)
     assert seen[0] == seen[1] and seen[0].count("[-Wreturn-type]") == 1
     (tmp_path / "out").unlink(missing_ok=True)
