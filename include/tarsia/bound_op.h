@@ -18,6 +18,8 @@
 
 namespace tarsia {
 
+class Graph;
+
 /// The value of an attribute. A text is parsed as the op declares the attribute.
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 
@@ -285,7 +287,11 @@ class Op {
     return bind(inputs, attributes)(inputs);
   }
 
+  /// The handle of the C interface, borrowed.
+  tarsia_op_handle* get() const { return m_op; }
+
  private:
+  friend class Graph;
   explicit Op(tarsia_op_handle* op) : m_op(op) {}
   BoundOp bind(const detail::AnyViews& inputs, Device device, const Attributes& attributes,
                tarsia_choice choice) const {

@@ -145,6 +145,67 @@ inline GraphValue GraphValue::node(const char* op, const Operand& a, const Opera
   return detail::add_node(like.graph, op, nullptr, operands, {}, {}).at(0);
 }
 
+/// A run of a graph as a CUDA graph, which launches all of its kernels at once. Its tensors lie at fixed
+/// addresses, on the GPU that it was captured on. One thread at a time calls it and uses its tensors; its
+/// memory lives until its work is done.
+class CapturedGraph {
+ public:
+  /// Takes over what tarsia_graph_capture made.
+  explicit CapturedGraph(tarsia_captured_graph* captured) : m_captured(captured) {}
+  CapturedGraph(CapturedGraph&& o) noexcept : m_captured(std::exchange(o.m_captured, nullptr)) {}
+  CapturedGraph& operator=(CapturedGraph&& o) noexcept {
+    std::swap(m_captured, o.m_captured);
+    return *this;
+  }
+  ~CapturedGraph() { tarsia_captured_free(m_captured); }
+
+  /// The graph's inputs in their order, to be filled before a replay.
+  std::vector<Tensor> inputs() const { return tensors(tarsia_captured_input); }
+  /// The graph's outputs in their order, which the next replay overwrites.
+  std::vector<Tensor> outputs() const { return tensors(tarsia_captured_output); }
+
+  /// Launches the work on a stream without waiting. A replay on another stream waits for the one before.
+  /// Throws CudaError.
+  void replay(Stream stream = {}) const { detail::check(tarsia_captured_replay(m_captured, stream)); }
+
+  /// Copies tensors of any device to the inputs, replays, and returns copies of the outputs, all in the order
+  /// of a stream. Throws ArgumentError for tensors of other shapes or dtypes than the graph was captured
+  /// with, CudaError, OutOfMemory.
+  std::vector<Tensor> operator()(const std::vector<Tensor>& given, Stream stream = {}) const {
+    const std::vector<Tensor> wanted = inputs();
+    if (given.size() != wanted.size())
+      detail::wrong_value("graph: it was captured with " + std::to_string(wanted.size()) +
+                          " inputs and was given " + std::to_string(given.size()));
+    for (size_t i = 0; i < given.size(); ++i)
+      if (!given[i] || given[i].dtype() != wanted[i].dtype() || !given[i].is_contiguous() ||
+          !std::ranges::equal(given[i].shape(), wanted[i].shape()))
+        detail::wrong_value("graph: input " + std::to_string(i) +
+                            " is not of the shape and dtype that were captured, or not contiguous");
+    for (size_t i = 0; i < given.size(); ++i)
+      if (given[i].data() != wanted[i].data())
+        detail::check(tarsia_copy(wanted[i].get(), given[i].get(), stream));
+    replay(stream);
+    std::vector<Tensor> results;
+    for (const Tensor& output : outputs()) results.push_back(copy_to(output, output.device(), stream));
+    return results;
+  }
+
+  /// The handle of the C interface, borrowed.
+  tarsia_captured_graph* get() const { return m_captured; }
+
+ private:
+  std::vector<Tensor> tensors(tarsia_storage* (*get)(const tarsia_captured_graph*, uint32_t)) const {
+    std::vector<Tensor> all;
+    for (uint32_t i = 0; tarsia_storage* storage = get(m_captured, i); ++i) {
+      tarsia_storage_retain(storage);
+      all.push_back(Tensor::own(storage));
+    }
+    return all;
+  }
+
+  tarsia_captured_graph* m_captured;
+};
+
 /// A graph of registered ops. One thread at a time builds it; what is const may be called from several.
 class Graph {
  public:
@@ -233,6 +294,22 @@ class Graph {
   }
   /// Binds to inputs some of which are sparse. Throws what bind() throws.
   BoundOp bind_any(const std::vector<AnyTensor>& inputs) const { return op().bind_any(inputs); }
+
+  /// Binds, and captures a run on the GPU of these tensors as a CUDA graph. It runs once with zeros, which
+  /// leaves states as they were. Throws what bind() throws, Unsupported for a graph that uses the CPU, and
+  /// CudaError.
+  CapturedGraph capture(const std::vector<Tensor>& inputs,
+                        tarsia_choice choice = TARSIA_CHOICE_OF_PROCESS) const {
+    tarsia_captured_graph* captured = nullptr;
+    detail::AnyViews views;
+    for (const Tensor& t : inputs) views.add(t);
+    const Op made = op();
+    Op::request(views, BoundOp::device_of(inputs), {}, [&](tarsia_op_request request) {
+      request.choice = choice;
+      detail::check(tarsia_graph_capture(made.get(), &request, &captured));
+    });
+    return CapturedGraph(captured);
+  }
 
   /// Makes an op of the graph as it is now: its inputs and outputs are the graph's. A differentiable one has
   /// a backward, and its forward keeps what that needs as hidden outputs. Throws ArgumentError for a graph

@@ -192,6 +192,17 @@ TEST_F(GraphFace, a_node_says_where_it_runs) {
   EXPECT_THAT(Graph::plan_svg(bound), HasSubstr("<svg"));
 }
 
+TEST_F(GraphFace, only_a_run_on_a_gpu_is_captured) {
+  Graph g;
+  g.output(abs(g.input("x")));
+  try {
+    g.capture({vector});
+    FAIL() << "it was captured";
+  } catch (const tarsia::Unsupported& e) {
+    EXPECT_THAT(e.what(), HasSubstr("it is bound to the CPU"));
+  }
+}
+
 TEST_F(GraphFace, json_is_the_same_graph) {
   Graph g;
   g.output(abs(g.input("x")) + g.parameter(tarsia::tensor<float>({10, 20, 30}), "w"), "y");
