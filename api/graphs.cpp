@@ -211,3 +211,9 @@ tarsia_storage* tarsia_captured_output(const tarsia_captured_graph* captured, ui
 int32_t tarsia_captured_replay(tarsia_captured_graph* captured, void* stream) {
   return guarded([&] { graph_of(captured)->replay(stream); });
 }
+
+int32_t tarsia_captured_run(tarsia_captured_graph* captured, const tarsia_tensor* const* given,
+                            uint64_t n_given, const tarsia_tensor* const* results, uint64_t n_results,
+                            void* stream) {
+  return guarded([&] { graph_of(captured)->run({given, n_given}, {results, n_results}, stream); });
+}

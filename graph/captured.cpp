@@ -1,7 +1,11 @@
 // Captures and replays.
 #include "graph/captured.h"
 
+#include <tarsia/detail/argument_rules.h>
+
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/cuda/cuda_driver.h"
@@ -175,15 +179,78 @@ CapturedGraph::~CapturedGraph() {
   }
 }
 
+/// What one caller does with the tensors, on a stream: the next one, on another stream, waits for it.
+class CapturedGraph::Turn {
+ public:
+  Turn(CapturedGraph& graph, void* stream) : m_scope(graph.m_device), m_lock(graph.m_mutex), m_graph(graph) {
+    if (stream != graph.m_stream)
+      check_cuda(cuda_driver().cuStreamWaitEvent(static_cast<CuStream>(stream), graph.m_event, 0),
+                 "cuStreamWaitEvent");
+    graph.m_stream = stream;
+  }
+  ~Turn() {
+    if (const CuResult error =
+            cuda_driver().cuEventRecord(m_graph.m_event, static_cast<CuStream>(m_graph.m_stream)))
+      log().warn("a captured graph's turn has no event: CUDA's error {}", static_cast<int>(error));
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  CudaDeviceScope m_scope;
+  std::lock_guard<std::mutex> m_lock;
+  CapturedGraph& m_graph;
+};
+
+void CapturedGraph::launch(void* stream) {
+  check_cuda(cuda_driver().optional.cuGraphLaunch(m_exec, static_cast<CuStream>(stream)), "cuGraphLaunch");
+}
+
 void CapturedGraph::replay(void* stream) {
-  const CudaDriver& driver = cuda_driver();
-  CudaDeviceScope scope(m_device);
-  std::lock_guard lock(m_mutex);
-  if (stream != m_stream)
-    check_cuda(driver.cuStreamWaitEvent(static_cast<CuStream>(stream), m_event, 0), "cuStreamWaitEvent");
-  check_cuda(driver.optional.cuGraphLaunch(m_exec, static_cast<CuStream>(stream)), "cuGraphLaunch");
-  m_stream = stream;
-  check_cuda(driver.cuEventRecord(m_event, static_cast<CuStream>(stream)), "cuEventRecord");
+  const Turn turn(*this, stream);
+  launch(stream);
+}
+
+void CapturedGraph::check_tensors(std::span<const tarsia_tensor* const> given,
+                                  std::span<const tarsia_tensor* const> results) const {
+  const auto check_all = [&](const char* what, std::span<const tarsia_tensor* const> tensors,
+                             const std::vector<StorageRef>& own) {
+    const auto name = [&](std::size_t i) { return "graph: " + (what + std::to_string(i)); };
+    if (tensors.size() != own.size())
+      throw ArgumentError::value_error("graph: it was captured with " + std::to_string(own.size()) + " " +
+                                       what + "s and was given " + std::to_string(tensors.size()));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const tarsia_tensor* const one = tensors[i];
+      const tarsia_tensor& wanted = own[i].tensor();
+      if (!one || one->ndim != wanted.ndim ||
+          arguments::bits_of(one->dtype) != arguments::bits_of(wanted.dtype) ||
+          !std::equal(one->shape, one->shape + one->ndim, wanted.shape) || !registry::is_contiguous(*one))
+        throw ArgumentError::value_error(
+            name(i) + " is not of the shape and dtype that were captured, or not contiguous");
+      if (registry::is_gpu(one->device) && one->device.id != m_device)
+        throw ArgumentError::value_error(name(i) + " is on GPU " + std::to_string(one->device.id) +
+                                         ", and the graph was captured on GPU " + std::to_string(m_device) +
+                                         ": copy it there");
+      for (std::size_t k = 0; k < own.size(); ++k)
+        if (k != i && one->data == own[k].tensor().data && one->data)
+          throw ArgumentError::value_error(name(i) + " is the captured graph's own number " +
+                                           std::to_string(k));
+    }
+  };
+  check_all("input ", given, m_inputs);
+  check_all("output ", results, m_outputs);
+}
+
+void CapturedGraph::run(std::span<const tarsia_tensor* const> given,
+                        std::span<const tarsia_tensor* const> results, void* stream) {
+  check_tensors(given, results);
+  const Turn turn(*this, stream);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i]->data != m_inputs[i].tensor().data) registry::copy(m_inputs[i].tensor(), *given[i], stream);
+  launch(stream);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i]->data != m_outputs[i].tensor().data)
+      registry::copy(*results[i], m_outputs[i].tensor(), stream);
 }
 
 }  // namespace tarsia::graph

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/cuda/cuda_driver.h"
@@ -11,8 +12,8 @@
 namespace tarsia::graph {
 
 /// Thread-safe. Its inputs and outputs are tensors of its own, at fixed addresses: fill the inputs, replay,
-/// read the outputs, all on one stream or ordered by events. A replay on another stream waits for the one
-/// before.
+/// read the outputs, all on one stream or ordered by events. A replay or run on another stream waits for the
+/// one before.
 class CapturedGraph {
  public:
   /// Binds the op of a graph and captures its run: what a program asks of CUDA meanwhile on other threads is
@@ -26,9 +27,18 @@ class CapturedGraph {
   const std::vector<StorageRef>& outputs() const { return m_outputs; }
   /// Launches it on the stream, without waiting. Throws CudaError.
   void replay(void* stream);
+  /// Copies tensors of the CPU or of this GPU to the inputs, launches it, and copies the outputs to
+  /// `results`, which are like them. Waits if one of the tensors is on the CPU. Throws ArgumentError,
+  /// CudaError.
+  void run(std::span<const tarsia_tensor* const> given, std::span<const tarsia_tensor* const> results,
+           void* stream);
 
  private:
+  class Turn;
   void capture(const tarsia_op_call& call);
+  void check_tensors(std::span<const tarsia_tensor* const> given,
+                     std::span<const tarsia_tensor* const> results) const;
+  void launch(void* stream);
 
   registry::Ref<registry::BoundOp> m_bound;
   std::vector<StorageRef> m_inputs, m_outputs;
@@ -36,7 +46,7 @@ class CapturedGraph {
   CuGraphExec m_exec = nullptr;
   CuEvent m_event = nullptr;
   std::mutex m_mutex;
-  void* m_stream = nullptr;  ///< of the last replay
+  void* m_stream = nullptr;  ///< of the last turn
 };
 
 }  // namespace tarsia::graph

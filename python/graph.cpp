@@ -322,25 +322,29 @@ class CapturedGraph {
     }
     const Call call(frame);
     void* stream = stream_of_call(frame);
-    for (uint32_t i = 0; i < given.size(); ++i) {
-      const tarsia_storage* input = tarsia_captured_input(m_captured, i);
-      check_like(i, *input->tensor, *given[i]);
-      if (given[i]->data != input->tensor->data) check(tarsia_copy(input->tensor, given[i], stream));
-    }
-    check(tarsia_captured_replay(m_captured, stream));
-    nb::list results;
+    Made made;
+    std::vector<const tarsia_tensor*> results;
     for (uint32_t i = 0; const tarsia_storage* output = tarsia_captured_output(m_captured, i); ++i) {
-      const tarsia_tensor& from = *output->tensor;
-      tarsia_storage* copy = tarsia_get_host()->empty(from.shape, from.ndim, from.dtype, from.device);
+      const tarsia_tensor& like = *output->tensor;
+      tarsia_storage* copy = tarsia_get_host()->empty(like.shape, like.ndim, like.dtype, like.device);
       if (!copy) check(TARSIA_CUDA_ERROR);
-      const int32_t code = tarsia_copy(copy->tensor, &from, stream);
-      if (code) tarsia_storage_release(copy);
-      check(code);
-      PyObject* object = tensor_object(frame, copy);
-      if (!object) fail();
-      results.append(nb::steal(object));
+      made.storages.push_back(copy);
+      results.push_back(copy->tensor);
     }
-    return nb::tuple(results);
+    int32_t code;
+    {
+      const Unlocked unlocked;  // it waits for tensors of the CPU, and for other threads' turns
+      code =
+          tarsia_captured_run(m_captured, given.data(), given.size(), results.data(), results.size(), stream);
+    }
+    check(code);
+    nb::list objects;
+    for (tarsia_storage*& storage : made.storages) {
+      PyObject* object = tensor_object(frame, std::exchange(storage, nullptr));
+      if (!object) fail();
+      objects.append(nb::steal(object));
+    }
+    return nb::tuple(objects);
   }
 
   /// Launches it on a stream: an int or an object of a framework; None: CUDA's default stream.
@@ -355,6 +359,15 @@ class CapturedGraph {
   }
 
  private:
+  /// Storages that nobody has taken over yet.
+  struct Made {
+    std::vector<tarsia_storage*> storages;
+    ~Made() {
+      for (tarsia_storage* storage : storages)
+        if (storage) release(storage);
+    }
+  };
+
   nb::list tensors(tarsia_storage* (*get)(const tarsia_captured_graph*, uint32_t)) const {
     nb::list list;
     for (uint32_t i = 0; tarsia_storage* storage = get(m_captured, i); ++i) {
@@ -364,15 +377,6 @@ class CapturedGraph {
       list.append(nb::steal(object));
     }
     return list;
-  }
-
-  static void check_like(uint32_t i, const tarsia_tensor& wanted, const tarsia_tensor& given) {
-    bool same = wanted.ndim == given.ndim && wanted.dtype == given.dtype && is_contiguous(given);
-    for (int k = 0; same && k < wanted.ndim; ++k) same = wanted.shape[k] == given.shape[k];
-    if (same) return;
-    raise_argument_error(true, "graph: input " + std::to_string(i) +
-                                   " is not of the shape and dtype that were captured, or not contiguous");
-    fail();
   }
 
   tarsia_captured_graph* m_captured;

@@ -41,6 +41,11 @@ std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
   return text;
 }
 
+/// Whether the last look-up has compiled.
+bool has_steps() {
+  return !stats().value("last_compile", nlohmann::json::array()).empty();
+}
+
 bool has_errors_of_warnings(const CompileOptions& options) {
   return std::ranges::any_of(options.warnings,
                              [](std::string_view name) { return name.starts_with("error"); });
@@ -97,6 +102,7 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
   const Clock clock;
   int32_t code = 0;
   std::set<std::string> shown;
+  bool compiled = false;
   if (is_library(file)) {
     code = tarsia_load(file.c_str(), &library);
   } else {
@@ -105,6 +111,8 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
     // What may count as an error is looked at before static initialisers run.
     if (has_errors_of_warnings(given)) {
       code = tarsia_cache_fill(request.files(), request.n_files(), request.options());
+      compiled = has_steps();
+      if (given.verbose) print_steps();
       if (code == 0 && !print_last_warnings(given, sources, &shown)) {
         exit = k_failed;
         return nullptr;
@@ -117,8 +125,8 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
     return nullptr;
   }
   if (given.verbose) {
-    std::fprintf(stderr, "tarsia: %s: %s, ready in %.1f ms\n", file.c_str(), tarsia_library_origin(library),
-                 clock.ms());
+    std::fprintf(stderr, "tarsia: %s: %s, ready in %.1f ms\n", file.c_str(),
+                 compiled ? "compiled" : tarsia_library_origin(library), clock.ms());
     print_steps();
   }
   // The cache keeps them with the module, so that a source has the same warnings each time.

@@ -132,6 +132,14 @@ TARSIA_API tarsia_storage* tarsia_captured_output(const tarsia_captured_graph* c
 /// one before. May be called from several threads. Error: TARSIA_CUDA_ERROR.
 TARSIA_API int32_t tarsia_captured_replay(tarsia_captured_graph* captured, void* stream);
 
+/// Copies tensors of the CPU or of the graph's GPU to the inputs, launches the graph, and copies the outputs
+/// to `results`, all in the order of a stream. It waits only if one of the tensors is on the CPU. A run on
+/// another stream waits for the one before. May be called from several threads. Errors: TARSIA_ARGUMENT_VALUE
+/// that names the tensor whose shape, dtype or GPU does not fit; TARSIA_CUDA_ERROR.
+TARSIA_API int32_t tarsia_captured_run(tarsia_captured_graph* captured, const tarsia_tensor* const* given,
+                                       uint64_t n_given, const tarsia_tensor* const* results,
+                                       uint64_t n_results, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -168,32 +168,43 @@ class CapturedGraph {
   /// Throws CudaError.
   void replay(Stream stream = {}) const { detail::check(tarsia_captured_replay(m_captured, stream)); }
 
-  /// Copies tensors of any device to the inputs, replays, and returns copies of the outputs, all in the order
-  /// of a stream. Throws ArgumentError for tensors of other shapes or dtypes than the graph was captured
-  /// with, CudaError, OutOfMemory.
+  /// Copies tensors of the CPU or of its GPU to the inputs, replays, and returns copies of the outputs, all
+  /// in the order of a stream. Waits only for tensors on the CPU. A call on another stream waits for the one
+  /// before. Throws ArgumentError that names the tensor whose shape, dtype or GPU does not fit, CudaError,
+  /// OutOfMemory.
   std::vector<Tensor> operator()(const std::vector<Tensor>& given, Stream stream = {}) const {
-    const std::vector<Tensor> wanted = inputs();
-    if (given.size() != wanted.size())
-      detail::wrong_value("graph: it was captured with " + std::to_string(wanted.size()) +
-                          " inputs and was given " + std::to_string(given.size()));
-    for (size_t i = 0; i < given.size(); ++i)
-      if (!given[i] || given[i].dtype() != wanted[i].dtype() || !given[i].is_contiguous() ||
-          !std::ranges::equal(given[i].shape(), wanted[i].shape()))
-        detail::wrong_value("graph: input " + std::to_string(i) +
-                            " is not of the shape and dtype that were captured, or not contiguous");
-    for (size_t i = 0; i < given.size(); ++i)
-      if (given[i].data() != wanted[i].data())
-        detail::check(tarsia_copy(wanted[i].get(), given[i].get(), stream));
-    replay(stream);
-    std::vector<Tensor> results;
-    for (const Tensor& output : outputs()) results.push_back(copy_to(output, output.device(), stream));
-    return results;
+    std::vector<const tarsia_tensor*> inputs, results;
+    for (const Tensor& tensor : given) inputs.push_back(tensor.get());
+    std::vector<Tensor> made;
+    for (const Tensor& output : outputs()) {
+      const Ordered memory(output.device().id, stream);
+      made.push_back(empty(output.shape(), output.dtype(), output.device()));
+      results.push_back(made.back().get());
+    }
+    detail::check(tarsia_captured_run(m_captured, inputs.data(), inputs.size(), results.data(),
+                                      results.size(), stream));
+    return made;
   }
 
   /// The handle of the C interface, borrowed.
   tarsia_captured_graph* get() const { return m_captured; }
 
  private:
+  /// While it lives, memory of a GPU is handed out in the order of a stream.
+  class Ordered {
+   public:
+    Ordered(int device, Stream stream) : m_device(device), m_before(tarsia_get_stream(device)) {
+      tarsia_set_stream(device, stream);
+    }
+    ~Ordered() { tarsia_set_stream(m_device, m_before); }
+    Ordered(const Ordered&) = delete;
+    Ordered& operator=(const Ordered&) = delete;
+
+   private:
+    int m_device;
+    void* m_before;
+  };
+
   std::vector<Tensor> tensors(tarsia_storage* (*get)(const tarsia_captured_graph*, uint32_t)) const {
     std::vector<Tensor> all;
     for (uint32_t i = 0; tarsia_storage* storage = get(m_captured, i); ++i) {

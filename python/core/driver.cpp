@@ -78,6 +78,20 @@ class BesideCaptures {
   int m_mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then what it was before
 };
 
+/// Makes a GPU CUDA's current one while it lives.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int32_t device) : m_entered(enter_device(device)) {}
+  ~CurrentDevice() {
+    if (m_entered) leave_device();
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  bool m_entered;
+};
+
 /// The context that the CUDA runtime uses on a device; kept for the process's life, as the runtime does.
 void* primary_context(const Driver& d, int32_t device) {
   static std::atomic<void*> s_contexts[k_most_devices];
@@ -112,13 +126,12 @@ int let_wait(int32_t device, void* consumer, void* producer) {
   constexpr unsigned k_no_timing = 2;  // CU_EVENT_DISABLE_TIMING
   const Driver* d = driver();
   if (consumer == producer || !d) return 0;
-  const bool entered = enter_device(device);
+  const CurrentDevice current(device);
   void* event = nullptr;
   int error = d->event_create(&event, k_no_timing);
   if (!error) error = d->event_record(event, producer);
   if (!error) error = d->stream_wait(consumer, event, 0);
   if (event) d->event_destroy(event);
-  if (entered) leave_device();
   return error;
 }
 
@@ -128,17 +141,19 @@ bool is_capturing(void* stream) {
   return !d || d->is_capturing(stream, &status) != 0 || status != 0;
 }
 
-int copy_to_gpu(void* stream, void* to, const void* from, size_t bytes) {
+int copy_to_gpu(int32_t device, void* stream, void* to, const void* from, size_t bytes) {
   const Driver* d = driver();
   if (!d) return k_no_driver;
   const BesideCaptures beside(*d);
+  const CurrentDevice current(device);
   return d->copy_to_gpu(reinterpret_cast<uint64_t>(to), from, bytes, stream);
 }
 
-int copy_from_gpu(void* stream, void* to, const void* from, size_t bytes) {
+int copy_from_gpu(int32_t device, void* stream, void* to, const void* from, size_t bytes) {
   const Driver* d = driver();
   if (!d) return k_no_driver;
   const BesideCaptures beside(*d);
+  const CurrentDevice current(device);
   const int error = d->copy_from_gpu(to, reinterpret_cast<uint64_t>(from), bytes, stream);
   return error ? error : d->synchronize(stream);
 }

@@ -21,10 +21,12 @@ int let_wait(int32_t device, void* consumer, void* producer);
 /// not tell.
 bool is_capturing(void* stream);
 
-/// Copies from the CPU's memory to the current GPU's, in the order of a stream. Returns CUDA's error number.
-int copy_to_gpu(void* stream, void* to, const void* from, size_t bytes);
-/// Copies from the current GPU's memory to the CPU's, once a stream's work until now is done. Waits for it.
-int copy_from_gpu(void* stream, void* to, const void* from, size_t bytes);
+/// Copies from the CPU's memory to that of GPU `device`, in the order of one of its streams. Returns CUDA's
+/// error number.
+int copy_to_gpu(int32_t device, void* stream, void* to, const void* from, size_t bytes);
+/// Copies from the memory of GPU `device` to the CPU's, once the work of one of its streams until now is
+/// done. Waits for it.
+int copy_from_gpu(int32_t device, void* stream, void* to, const void* from, size_t bytes);
 
 /// Makes `device` CUDA's current one for the calling thread if it is not. Returns whether the caller must
 /// call leave_device().

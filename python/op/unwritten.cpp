@@ -38,25 +38,35 @@ uint64_t signalling_nan(tarsia_dtype dtype) {
   return exponent | payload;
 }
 
-}  // namespace
-
-bool WatchedRuns::take(const tarsia_bind_info& info) {
-  constexpr size_t k_most_bindings = 64;
-  uint64_t key =
-      reinterpret_cast<uintptr_t>(&info);  // a later binding may lie at the address of one that ended
+/// Tells bindings apart. A later one may lie at the address of one that ended: it then mostly has other
+/// shapes.
+uint64_t key_of(const tarsia_bind_info& info) {
+  uint64_t key = reinterpret_cast<uintptr_t>(&info);
   const auto add = [&](uint64_t number) { key = (key ^ number) * 0x100000001B3; };
   for (uint32_t i = 0; i < info.n_inputs; ++i) {
     add(arguments::bits_of(info.inputs[i].dtype));
     for (int k = 0; k < info.inputs[i].ndim; ++k) add(static_cast<uint64_t>(info.inputs[i].shape[k]));
   }
+  return key;
+}
+
+}  // namespace
+
+bool WatchedRuns::is_watched(const tarsia_bind_info& info) {
+  constexpr size_t k_most_bindings = 64;
   const std::scoped_lock lock(m_mutex);
-  return m_seen.size() < k_most_bindings && m_seen.insert(key).second;
+  return m_written.size() < k_most_bindings && !m_written.contains(key_of(info));
+}
+
+void WatchedRuns::has_written(const tarsia_bind_info& info) {
+  const std::scoped_lock lock(m_mutex);
+  m_written.insert(key_of(info));
 }
 
 UnwrittenOutputs::UnwrittenOutputs(const tarsia_op_context& context, WatchedRuns& on_gpu)
-    : m_context(context), m_on_gpu(context.device.type == TARSIA_GPU) {
+    : m_context(context), m_runs(on_gpu), m_on_gpu(context.device.type == TARSIA_GPU) {
   const CallUnderWay* call = CallUnderWay::innermost();
-  if (!call || (m_on_gpu && (is_capturing(context.stream) || !on_gpu.take(*context.info)))) return;
+  if (!call || (m_on_gpu && (is_capturing(context.stream) || !on_gpu.is_watched(*context.info)))) return;
   for (uint32_t i = 0; i < context.n_outputs; ++i)
     if (context.requests[i] == TARSIA_REQUEST_WRITE && call->outputs.storage_of_made(context.outputs[i]))
       mark(i, *context.outputs[i]);
@@ -90,7 +100,10 @@ void UnwrittenOutputs::mark(uint32_t output, const tarsia_tensor& tensor) {
 
 /// False if the GPU has an error, which others tell.
 bool UnwrittenOutputs::put(const Mark& mark) const {
-  if (m_on_gpu) return copy_to_gpu(m_context.stream, mark.at, &mark.value, mark.bytes) == 0;
+  if (m_on_gpu) {
+    const Unlocked unlocked;
+    return copy_to_gpu(m_context.device.id, m_context.stream, mark.at, &mark.value, mark.bytes) == 0;
+  }
   std::memcpy(mark.at, &mark.value, mark.bytes);
   return true;
 }
@@ -98,8 +111,8 @@ bool UnwrittenOutputs::put(const Mark& mark) const {
 bool UnwrittenOutputs::is_there(const Mark& mark) const {
   if (!m_on_gpu) return std::memcmp(mark.at, &mark.value, mark.bytes) == 0;
   uint64_t now = 0;
-  const Unlocked unlocked(true);
-  return copy_from_gpu(m_context.stream, &now, mark.at, mark.bytes) == 0 &&
+  const Unlocked unlocked;
+  return copy_from_gpu(m_context.device.id, m_context.stream, &now, mark.at, mark.bytes) == 0 &&
          std::memcmp(&now, &mark.value, mark.bytes) == 0;
 }
 
@@ -111,6 +124,7 @@ int64_t UnwrittenOutputs::first() const {
       untouched = untouched && is_there(m_marks[i]);
     if (untouched) return output;
   }
+  if (m_on_gpu && !m_marks.empty()) m_runs.has_written(*m_context.info);
   return -1;
 }
 

@@ -10,16 +10,17 @@
 
 namespace tarsia::python {
 
-/// Which runs of an implementation on a GPU are watched: the first of each binding. A watched run waits for
-/// the GPU, so that after some number of bindings none is.
+/// Which runs of an implementation on a GPU are watched: those of a binding until one of them has written its
+/// outputs. A watched run waits for the GPU, so that after some number of bindings none is. Thread-safe.
 class WatchedRuns {
  public:
-  /// Whether the run is one of them. Thread-safe.
-  bool take(const tarsia_bind_info& info);
+  bool is_watched(const tarsia_bind_info& info);
+  /// A watched run of the binding has written its outputs.
+  void has_written(const tarsia_bind_info& info);
 
  private:
   std::mutex m_mutex;
-  std::set<uint64_t> m_seen;
+  std::set<uint64_t> m_written;
 };
 
 /// Marks, before a run, the memory that was made for the call's outputs. Elements at the start, in the middle
@@ -47,6 +48,7 @@ class UnwrittenOutputs {
   bool is_there(const Mark& mark) const;
 
   const tarsia_op_context& m_context;
+  WatchedRuns& m_runs;
   const bool m_on_gpu;
   std::vector<Mark> m_marks;
 };

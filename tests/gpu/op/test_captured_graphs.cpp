@@ -114,15 +114,43 @@ TEST_F(CapturedGraphs, a_state_is_as_it_was_until_the_first_replay) {
   EXPECT_EQ(tarsia::to_vector<float>(count), Floats{7});
 }
 
+TEST_F(CapturedGraphs, calls_on_several_streams_take_turns) {
+  const auto new_stream = [] {
+    return tarsia::Stream(reinterpret_cast<CUstream_st*>(library()["new_stream"].call<int64_t>()));
+  };
+  const tarsia::Stream one = new_stream(), other = new_stream();
+  const tarsia::CapturedGraph captured = twice().capture({on_gpu({1}), on_gpu({1})});
+  const Tensor ones = on_gpu({1}), fives = on_gpu({5});
+  for (const tarsia::Stream stream : {one, other}) captured({ones, ones}, stream);
+  tarsia::synchronize(0, one);
+  tarsia::synchronize(0, other);
+  library()["spin"].call(int64_t{1} << 27, one);
+  const Tensor first = captured({ones, ones}, one).at(0);
+  const Tensor second = captured({fives, fives}, other).at(0);  // has to wait for what the first copies
+  tarsia::synchronize(0, one);
+  tarsia::synchronize(0, other);
+  EXPECT_EQ(tarsia::to_vector<float>(first), Floats{7});
+  EXPECT_EQ(tarsia::to_vector<float>(second), Floats{35});
+}
+
 TEST_F(CapturedGraphs, it_outlives_the_graph_and_the_library) {
   std::optional<tarsia::CapturedGraph> captured;
   {
-    const tarsia::Graph g = twice();
-    captured.emplace(g.capture({on_gpu({1}), on_gpu({1})}));
+    const tarsia::Library own = tarsia::load_inline(R"(
+#include <tarsia/op.h>
+__global__ void negate_kernel(const float* x, float* y) { *y = -*x; }
+static void negate(tarsia::Context& c) {
+  negate_kernel<<<1, 1, 0, c.stream()>>>(c.input(0).data<const float>(), c.output(0).data<float>());
+}
+TARSIA_OP(captured_negate).forward("gpu", negate);
+)");
+    tarsia::Graph g;
+    g.output(g.add("captured_negate", {g.input("x")}));
+    captured.emplace(g.capture({on_gpu({1})}));
   }
   tarsia::CapturedGraph moved = std::move(*captured);
   captured.reset();
-  EXPECT_EQ(tarsia::to_vector<float>(moved({on_gpu({1}), on_gpu({1})}).at(0)), Floats{7});
+  EXPECT_EQ(tarsia::to_vector<float>(moved({on_gpu({3})}).at(0)), Floats{-3});
 }
 
 TEST_F(CapturedGraphs, wrong_tensors_are_refused_by_their_number) {

@@ -157,6 +157,14 @@ def test_it_is_captured_and_replayed():
         assert torch.equal(captured(x=a), (a + 1) * (a + 3))
 
 
+def test_a_captured_graph_refuses_tensors_of_another_gpu():
+    g = tarsia.Graph()
+    g.output(g.gg_slow(g.input("x")))
+    captured = g.bind(x=((N,), "float32", "gpu:0")).capture()
+    with pytest.raises(tarsia.ArgumentValueError, match="graph: input 0 is on GPU 1, and the graph was captured on GPU 0: copy it there"):
+        captured(x=torch.randn(N, device="cuda:1"))
+
+
 def test_states_of_another_gpu_are_as_before_after_a_capture():
     g = tarsia.Graph()
     state = torch.full((N,), 5.0, device="cuda:1")

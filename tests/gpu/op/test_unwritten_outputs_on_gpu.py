@@ -35,8 +35,9 @@ def test_an_output_on_a_gpu_that_is_not_written_is_an_error(dtype):
     op = define(other_name)
     with pytest.raises(tarsia.OpError, match="op 'py_unwritten_gpu', forward on GPU 0: output 'y' is not written: forward has to"):
         op(x)
-    with pytest.raises(tarsia.OpError, match="output 'y' is not written"):
-        op(x[:2])  # another binding
+    for again in (x, x[:2], x):  # another try, another binding
+        with pytest.raises(tarsia.OpError, match="output 'y' is not written"):
+            op(again)
 
 
 def test_what_is_written_in_part_or_through_views_is_fine():
@@ -70,10 +71,29 @@ def test_a_gradient_on_a_gpu_that_is_not_written_is_an_error():
 def test_a_callers_memory_is_set():
     x = torch.ones(4, 4, device="cuda")
     out = torch.full_like(x, 3)
-    assert define(other_name)(x, out=out) is out and (out == 3).all()
+    op = define(other_name)
+    assert op(x, out=out) is out and (out == 3).all()
+    with pytest.raises(tarsia.OpError, match="output 'y' is not written"):  # that call was not looked at
+        op(x)
 
 
-def test_the_first_call_of_a_binding_looks_and_later_ones_do_not_wait():
+def test_a_call_that_raises_is_not_the_one_that_has_written():
+    broken = [True]
+
+    def forward(x, y):
+        if broken[0]:
+            raise ValueError("broken")
+
+    op = define(forward)
+    x = torch.ones(4, device="cuda")
+    with pytest.raises(ValueError, match="broken"):
+        op(x)
+    broken[0] = False
+    with pytest.raises(tarsia.OpError, match="output 'y' is not written"):
+        op(x)
+
+
+def test_once_a_binding_has_written_its_calls_do_not_wait():
     library = inline(HOLD)
     op = define(copy)
     x = torch.ones(4, 4, device="cuda")

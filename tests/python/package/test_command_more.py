@@ -137,6 +137,14 @@ def test_warnings_count_also_if_the_source_came_from_the_cache(command, tmp_path
         assert done.returncode == 0 and "return-type" not in done.stderr, (flag, done.stderr)
 
 
+def test_v_tells_of_the_compile_with_werror_too(command, tmp_path):
+    for flags in ((), ("-Werror",)):
+        (tmp_path / "fine.cc").write_text(f"int main() {{ return {len(flags)}; }}\n")
+        done = command("run", "-v", *flags, "fine.cc")
+        assert done.returncode == len(flags) and "fine.cc: compiled, ready in" in done.stderr and done.stderr.count("  host code") == 1, done.stderr
+        assert "fine.cc: disk" in command("run", "-v", *flags, "fine.cc").stderr
+
+
 def test_pack_tells_the_warnings_of_all_architectures_once(command, tmp_path):
     (tmp_path / "warns.cc").write_text(WARNS)
     done = command("pack", "warns.cc", "-o", "out", "--arch", "sm_80,sm_90")
