@@ -141,7 +141,7 @@ def test_v_tells_of_the_compile_with_werror_too(command, tmp_path):
     for flags in ((), ("-Werror",)):
         (tmp_path / "fine.cc").write_text(f"int main() {{ return {len(flags)}; }}\n")
         done = command("run", "-v", *flags, "fine.cc")
-        assert done.returncode == len(flags) and "fine.cc: compiled, ready in" in done.stderr and done.stderr.count("  host code") == 1, done.stderr
+        assert done.returncode == len(flags) and "fine.cc: compiled, ready in" in done.stderr and done.stderr.count("  codegen") == 1, done.stderr
         assert "fine.cc: disk" in command("run", "-v", *flags, "fine.cc").stderr
 
 
