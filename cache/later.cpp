@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "base/log.h"
@@ -15,6 +14,22 @@ namespace tarsia::cache {
 namespace {
 
 constexpr std::size_t k_most_pending = 64;  // what waits holds modules in memory
+
+/// The threads that are started while it lives handle no signals of the program's.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &m_before);
+  }
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t m_before;
+};
 
 void run(const std::function<void()>& job) {
   try {
@@ -54,17 +69,13 @@ void Later::after_fork_in_child() {
 
 bool Later::start_thread() {
   if (m_thread) return true;
-  // It handles no signals of the program's.
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const WithoutSignals quiet;
   try {
     m_thread = std::make_unique<std::thread>([this] { work(); });
-  } catch (const std::system_error& error) {
-    log().debug("what the cache could do later is done at once: {}", error.what());
+  } catch (const std::exception&) {  // what is to be done later is done at once
+    return false;
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return m_thread != nullptr;
+  return true;
 }
 
 void Later::add(std::function<void()> job) {

@@ -317,13 +317,16 @@ void Pipeline::finish() {
   if (!lock) return;
   // It may run twice, and waits once.
   static std::atomic_flag s_waited;
-  const auto end = Clock::now() + (s_waited.test_and_set() ? 0ms : cache::RemoteCache::k_last_wait);
+  const bool is_first = !s_waited.test_and_set();
+  const auto end = Clock::now() + (is_first ? cache::RemoteCache::k_last_wait : 0ms);
   const auto left = [&] {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(end - Clock::now(), Clock::duration::zero()));
   };
   for (const auto& [folder, stores] : m_stores) {
-    stores->later.flush(left());
+    if (!stores->later.flush(left()) && is_first)
+      log().warn("the cache {} lacks modules of the last cells: the program ended before they were written",
+                 folder);
     for (const auto& [settings, remote] : stores->remotes)
       if (remote) remote->flush(left());
     stores->tally.merge();

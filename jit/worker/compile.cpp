@@ -350,6 +350,7 @@ bool Compile::link_module() {
 HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job, const ClangChoice& clang) {
   // 1. Prelude. Behind it, the leading includes may be there as well, parsed by another process.
   auto start = Clock::now();
+  m_worker.next_cell.wait();  // it reads what is known of preludes
   Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
                                                    [&] { return make_files(); });
   unit.prelude.clear();
@@ -380,7 +381,8 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   const bool reads_leading = may_hold && !unit.headers && !unit.unknown_references;
   unit.writes_leading = key && reads_leading;
   std::unique_ptr<HostClang> host = clang_for(unit, prelude);
-  SourceFileSystem& files = *host->files();
+  const llvm::IntrusiveRefCntPtr<SourceFileSystem> own_files = host->files();
+  SourceFileSystem& files = *own_files;
   const bool is_cell = !m_request.options.cell.empty();
   if (is_cell) m_worker.next_cell.expect(*m_asked, prelude, unit.language == Language::cxx, m_worker);
   if (reads_leading) {
@@ -417,6 +419,8 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   };
 
   HostResult result = host->compile(unit, hooks);
+  // A cell's answer does not wait until Clang has given back what it took, unless that is much.
+  if (!is_cell || is_heavy) host.reset();
   // The text is parsed once more then, and may be parsed on top of them.
   if (!result.ok && !result.needs_unknown_references) writer.cancel();
   const auto waited = Clock::now();
@@ -429,7 +433,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   unit.macros = nullptr;
   result.diagnostics.insert(result.diagnostics.end(), prelude.warnings.begin(), prelude.warnings.end());
   add(files.dependencies());
-  if (is_cell) m_worker.next_cell.spend(std::move(host), std::move(prelude));
+  if (host) m_worker.next_cell.spend(std::move(host), std::move(prelude));
   return result;
 }
 
@@ -455,8 +459,7 @@ std::unique_ptr<HostClang> Compile::begin_host(const Prelude& prelude, Digest& k
   key = *found;
   add_prelude(prelude, *files);
   auto begun = std::make_unique<HostClang>(unit, std::move(files));
-  begun->begin();
-  return begun;
+  return begun->begin() ? std::move(begun) : nullptr;
 }
 
 // A file that lies elsewhere, a worker may have to ask its client for.
@@ -477,12 +480,12 @@ std::optional<Digest> Compile::key_of_begun(const HostUnit& unit, const Prelude&
   hasher.field(std::uint64_t(reinterpret_cast<std::uintptr_t>(prelude.top.get())));
   for (const std::string& root : readable_roots(m_request)) {
     struct stat status;  // Clang forgets the folders that are not there when it begins
-    if (::stat(root.c_str(), &status) != 0) return std::nullopt;
-    hasher.field(root);
+    hasher.field(root).field(std::uint64_t(::stat(root.c_str(), &status) == 0));
   }
   for (const std::string& folder : m_request.cuda_parts.include_dirs) hasher.field(folder);
   return hasher.field(std::uint64_t(m_marks_lambdas))
       .field(std::uint64_t(!unit.file->debug_lines.empty()))
+      .field(std::uint64_t(keeps_lines(m_request.options)))
       .finish();
 }
 

@@ -51,6 +51,7 @@ std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vecto
 }
 
 void Worker::idle() {
+  m_state.next_cell.wait();
   m_state.device.precompile_headers();  // forks
   m_state.next_cell.make_ready(m_state);
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "base/machine/folders.h"
@@ -294,11 +295,14 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
 }
 
 void initialize_llvm() {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeX86AsmParser();
+  static std::once_flag s_once;
+  std::call_once(s_once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
 }
 
 }  // namespace tarsia::jit

@@ -61,7 +61,7 @@ void add_extended_lambda(const CompileOptions& options, std::vector<std::string>
 /// is.
 std::string fault_of_warnings(const CompileOptions& options);
 
-/// Initialises LLVM's X86 target; any number of times, from one thread.
+/// Initialises LLVM's X86 target; any number of times. Thread-safe.
 void initialize_llvm();
 
 }  // namespace tarsia::jit

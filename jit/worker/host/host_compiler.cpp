@@ -277,7 +277,7 @@ class HostConsumer final : public clang::SemaConsumer {
     hasher.field(build_id()).field(std::uint64_t(unit.number));
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
-    hasher.field(unit.request->host_cpu);
+    hasher.field(unit.request->host_cpu).field(std::uint64_t(keeps_lines(unit.request->options)));
     for (const SourceFile& file : unit.request->files) {
       hasher.field(file.debug_file).field(std::uint64_t(file.debug_lines.size()));
       for (const std::uint32_t line : file.debug_lines) hasher.field(std::uint64_t(line));
@@ -509,9 +509,10 @@ HostClang::~HostClang() {
   m_parse.reset();
 }
 
-void HostClang::begin() {
+bool HostClang::begin() {
   begin_source();
   if (m_parse) m_parse->unit = {};
+  return m_has_begun;
 }
 
 // The unit's file comes later: until then, Clang has an empty text.

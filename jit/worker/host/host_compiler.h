@@ -118,8 +118,9 @@ class HostClang {
   HostClang(const HostClang&) = delete;
   HostClang& operator=(const HostClang&) = delete;
 
-  /// Does what needs no text; the unit that was given may go then. Without it, compile() does that.
-  void begin();
+  /// Does what needs no text; the unit that was given may go then. Without it, compile() does that. False: it
+  /// does not take the options, which compile() of another tells.
+  bool begin();
   /// Compiles the unit; once. `unit.file` may change as HostHooks::on_leading says.
   HostResult compile(const HostUnit& unit, const HostHooks& hooks);
   const llvm::IntrusiveRefCntPtr<SourceFileSystem>& files() const { return m_files; }

@@ -128,6 +128,24 @@ TEST_F(NextCellTest, files_are_read_as_they_are_when_the_cell_comes) {
   EXPECT_THAT(errors(gone), HasSubstr("'b.h' file not found"));
 }
 
+TEST_F(NextCellTest, a_folder_that_is_not_there_keeps_no_cell_from_beginning) {
+  const TemporaryDir dir;
+  const auto with_dir = [&](int number, const std::string& text) {
+    CompileRequest made = cell(number, text);
+    made.options.include_dirs = {dir / "none"};
+    return made;
+  };
+  EXPECT_TRUE(run(with_dir(1, "int x = 1;")).ok);
+  expect_the_same(with_dir(2, "int y = 2;"));
+}
+
+TEST_F(NextCellTest, lines_of_another_kind_begin_anew) {
+  EXPECT_TRUE(run(cell(1, "int x = 1;")).ok);
+  CompileRequest other = cell(2, "int y = 2;");
+  other.options.lineinfo = true;
+  expect_the_same(other, false);
+}
+
 TEST_F(NextCellTest, cells_of_cuda_begin_before_they_come_too) {
   if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
   const char* const kernel = "__global__ void k(int* x) { *x = 1; }";
