@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tools/report.h"
+
+using nlohmann::literals::operator""_json_pointer;
 
 namespace tarsia::tools {
 namespace {
@@ -41,9 +44,13 @@ std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
   return text;
 }
 
-/// Whether the last look-up has compiled.
-bool has_steps() {
-  return !stats().value("last_compile", nlohmann::json::array()).empty();
+/// Where the process's only look-up so far has found the module: "compiled", or the tier of the cache.
+std::string first_origin() {
+  const nlohmann::json all = stats();
+  if (!all.value("last_compile", nlohmann::json::array()).empty()) return "compiled";
+  for (const auto& [tier, hits] : all.value("/cache/hits"_json_pointer, nlohmann::json::object()).items())
+    if (hits != 0) return tier;
+  return "compiled";
 }
 
 bool has_errors_of_warnings(const CompileOptions& options) {
@@ -102,7 +109,7 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
   const Clock clock;
   int32_t code = 0;
   std::set<std::string> shown;
-  bool compiled = false;
+  std::string origin;
   if (is_library(file)) {
     code = tarsia_load(file.c_str(), &library);
   } else {
@@ -111,8 +118,10 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
     // What may count as an error is looked at before static initialisers run.
     if (has_errors_of_warnings(given)) {
       code = tarsia_cache_fill(request.files(), request.n_files(), request.options());
-      compiled = has_steps();
-      if (given.verbose) print_steps();
+      if (given.verbose) {
+        origin = first_origin();
+        print_steps();
+      }
       if (code == 0 && !print_last_warnings(given, sources, &shown)) {
         exit = k_failed;
         return nullptr;
@@ -126,7 +135,7 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
   }
   if (given.verbose) {
     std::fprintf(stderr, "tarsia: %s: %s, ready in %.1f ms\n", file.c_str(),
-                 compiled ? "compiled" : tarsia_library_origin(library), clock.ms());
+                 origin.empty() ? tarsia_library_origin(library) : origin.c_str(), clock.ms());
     print_steps();
   }
   // The cache keeps them with the module, so that a source has the same warnings each time.
