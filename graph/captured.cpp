@@ -215,7 +215,7 @@ void CapturedGraph::check_tensors(std::span<const tarsia_tensor* const> given,
                                   std::span<const tarsia_tensor* const> results) const {
   const auto check_all = [&](const char* what, std::span<const tarsia_tensor* const> tensors,
                              const std::vector<StorageRef>& own) {
-    const auto name = [&](std::size_t i) { return "graph: " + (what + std::to_string(i)); };
+    const auto name = [&](std::size_t i) { return std::string("graph: ") + what + " " + std::to_string(i); };
     if (tensors.size() != own.size())
       throw ArgumentError::value_error("graph: it was captured with " + std::to_string(own.size()) + " " +
                                        what + "s and was given " + std::to_string(tensors.size()));
@@ -237,8 +237,8 @@ void CapturedGraph::check_tensors(std::span<const tarsia_tensor* const> given,
                                            std::to_string(k));
     }
   };
-  check_all("input ", given, m_inputs);
-  check_all("output ", results, m_outputs);
+  check_all("input", given, m_inputs);
+  check_all("output", results, m_outputs);
 }
 
 void CapturedGraph::run(std::span<const tarsia_tensor* const> given,
