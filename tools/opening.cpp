@@ -37,10 +37,8 @@ nlohmann::json stats() {
 /// A warning with its notes, which follow it, as a text to compare.
 std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
   std::string text;
-  do {
-    const tarsia_diagnostic& one = all[i];
-    text += nlohmann::json{one.file, one.line, one.column, one.severity, one.message}.dump();
-  } while (++i < all.size() && std::string_view(all[i].severity) == "note");
+  for (std::size_t k = i; k == i || (k < all.size() && std::string_view(all[k].severity) == "note"); ++k)
+    text += nlohmann::json{all[k].file, all[k].line, all[k].column, all[k].severity, all[k].message}.dump();
   return text;
 }
 
