@@ -5,8 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <latch>
 #include <string>
 #include <thread>
@@ -22,6 +25,11 @@ std::string in_forked_child(F&& f) {
     return {};
   }
   const pid_t child = ::fork();
+  if (child < 0) {
+    ADD_FAILURE() << "no child: " << std::strerror(errno);
+    for (const int end : ends) ::close(end);
+    return {};
+  }
   if (child == 0) {
     ::alarm(60);
     const std::string said = f();
@@ -31,13 +39,14 @@ std::string in_forked_child(F&& f) {
   ::close(ends[1]);
   std::string said;
   char buffer[4096];
-  for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
-    said.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR);)
+    said.append(buffer, static_cast<size_t>(std::max<ssize_t>(n, 0)));
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_FALSE(WIFSIGNALED(status)) << "the child was ended by signal " << WTERMSIG(status)
                                     << (WTERMSIG(status) == SIGALRM ? ": it did not go on" : "");
+  EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status)) << "the child ended with " << WEXITSTATUS(status);
   return said;
 }
 
