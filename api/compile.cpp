@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/machine/sanitizer.h"
+#include "base/origin.h"
 #include "base/text_origin.h"
 #include "pipeline/cflags.h"
 #include "pipeline/pipeline.h"
@@ -45,12 +46,17 @@ thread_local std::vector<std::pair<std::string, double>> t_last_compile;
 /// The warnings of the module that this thread compiled last, or took from the cache.
 thread_local std::vector<Diagnostic> t_last_warnings;
 
+/// Where that module came from; "" after a failure.
+thread_local std::string t_last_origin;
+
 pipeline::Module compile(pipeline::Source source) {
   t_last_compile.clear();
   t_last_warnings.clear();
+  t_last_origin.clear();
   pipeline::Module module = Pipeline::instance().compile(std::move(source));
   t_last_compile = std::move(module.timings);
   t_last_warnings = module.warnings;
+  t_last_origin = origin_name(module.origin);
   return module;
 }
 
@@ -234,6 +240,7 @@ int32_t tarsia_stats(char** text) {
                                   {{"bindings", conversions.bindings.load(std::memory_order_relaxed)},
                                    {"tensors", conversions.tensors.load(std::memory_order_relaxed)}}},
                                  {"last_compile", t_last_compile},
+                                 {"last_origin", t_last_origin},
                                  {"last_warnings", warnings}};
     *text = api::give_json(json);
   });

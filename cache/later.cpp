@@ -15,22 +15,6 @@ namespace {
 
 constexpr std::size_t k_most_pending = 64;  // what waits holds modules in memory
 
-/// The threads that are started while it lives handle no signals of the program's.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &m_before);
-  }
-  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t m_before;
-};
-
 void run(const std::function<void()>& job) {
   try {
     job();
@@ -40,6 +24,19 @@ void run(const std::function<void()>& job) {
 }
 
 }  // namespace
+
+std::thread start_quietly(std::function<void()> body) {
+  struct Blocked {
+    sigset_t all, before;
+    Blocked() {
+      sigfillset(&all);
+      ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    }
+    ~Blocked() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  };
+  const Blocked blocked;  // a new thread has the mask of the one that starts it
+  return std::thread(std::move(body));
+}
 
 Later::Later() {
   watch_forks();
@@ -69,9 +66,8 @@ void Later::after_fork_in_child() {
 
 bool Later::start_thread() {
   if (m_thread) return true;
-  const WithoutSignals quiet;
   try {
-    m_thread = std::make_unique<std::thread>([this] { work(); });
+    m_thread = std::make_unique<std::thread>(start_quietly([this] { work(); }));
   } catch (const std::exception&) {  // what is to be done later is done at once
     return false;
   }

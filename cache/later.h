@@ -13,8 +13,11 @@
 
 namespace tarsia::cache {
 
-/// Does work in a thread of its own. Files take longer to make than most
-/// callers should wait. Thread-safe. A forked child drops what its parent has queued.
+/// Starts a thread that handles no signals of the program's. Throws what std::thread throws.
+std::thread start_quietly(std::function<void()> body);
+
+/// Does work in a thread of its own. Files take longer to make than most callers should wait. Thread-safe. A
+/// forked child drops what its parent has queued.
 class Later final : public ForkAware {
  public:
   Later();

@@ -98,6 +98,33 @@ void require_capturable(const registry::BoundOp& bound) {
                         "' is sparse, and its size is known only when it runs: a CUDA graph has fixed sizes");
 }
 
+bool is_like(const tarsia_tensor& one, const tarsia_tensor& other) {
+  return one.ndim == other.ndim && arguments::bits_of(one.dtype) == arguments::bits_of(other.dtype) &&
+         std::equal(one.shape, one.shape + one.ndim, other.shape) && registry::is_contiguous(one);
+}
+
+/// Throws ArgumentError unless a caller's tensors can be copied from or to those of a captured graph.
+void require_like(const std::string& what, std::span<const tarsia_tensor* const> tensors,
+                  const std::vector<StorageRef>& own, int device) {
+  if (tensors.size() != own.size())
+    throw ArgumentError::value_error("graph: it was captured with " + std::to_string(own.size()) + " " +
+                                     what + "s and was given " + std::to_string(tensors.size()));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const tarsia_tensor* const one = tensors[i];
+    const std::string name = "graph: " + what + " " + std::to_string(i);
+    if (!one || !is_like(*one, own[i].tensor()))
+      throw ArgumentError::value_error(
+          name + " is not of the shape and dtype that were captured, or not contiguous");
+    if (registry::is_gpu(one->device) && one->device.id != device)
+      throw ArgumentError::value_error(name + " is on GPU " + std::to_string(one->device.id) +
+                                       ", and the graph was captured on GPU " + std::to_string(device) +
+                                       ": copy it there");
+    for (std::size_t k = 0; k < own.size(); ++k)
+      if (k != i && one->data && one->data == own[k].tensor().data)
+        throw ArgumentError::value_error(name + " is the captured graph's own number " + std::to_string(k));
+  }
+}
+
 }  // namespace
 
 CapturedGraph::CapturedGraph(registry::Ref<registry::OpEntry> op, const tarsia_op_request& request)
@@ -196,58 +223,30 @@ class CapturedGraph::Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
+  void launch() const {
+    check_cuda(cuda_driver().optional.cuGraphLaunch(m_graph.m_exec, static_cast<CuStream>(m_graph.m_stream)),
+               "cuGraphLaunch");
+  }
+
  private:
   CudaDeviceScope m_scope;
   std::lock_guard<std::mutex> m_lock;
   CapturedGraph& m_graph;
 };
 
-void CapturedGraph::launch(void* stream) {
-  check_cuda(cuda_driver().optional.cuGraphLaunch(m_exec, static_cast<CuStream>(stream)), "cuGraphLaunch");
-}
-
 void CapturedGraph::replay(void* stream) {
   const Turn turn(*this, stream);
-  launch(stream);
-}
-
-void CapturedGraph::check_tensors(std::span<const tarsia_tensor* const> given,
-                                  std::span<const tarsia_tensor* const> results) const {
-  const auto check_all = [&](const char* what, std::span<const tarsia_tensor* const> tensors,
-                             const std::vector<StorageRef>& own) {
-    const auto name = [&](std::size_t i) { return std::string("graph: ") + what + " " + std::to_string(i); };
-    if (tensors.size() != own.size())
-      throw ArgumentError::value_error("graph: it was captured with " + std::to_string(own.size()) + " " +
-                                       what + "s and was given " + std::to_string(tensors.size()));
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const tarsia_tensor* const one = tensors[i];
-      const tarsia_tensor& wanted = own[i].tensor();
-      if (!one || one->ndim != wanted.ndim ||
-          arguments::bits_of(one->dtype) != arguments::bits_of(wanted.dtype) ||
-          !std::equal(one->shape, one->shape + one->ndim, wanted.shape) || !registry::is_contiguous(*one))
-        throw ArgumentError::value_error(
-            name(i) + " is not of the shape and dtype that were captured, or not contiguous");
-      if (registry::is_gpu(one->device) && one->device.id != m_device)
-        throw ArgumentError::value_error(name(i) + " is on GPU " + std::to_string(one->device.id) +
-                                         ", and the graph was captured on GPU " + std::to_string(m_device) +
-                                         ": copy it there");
-      for (std::size_t k = 0; k < own.size(); ++k)
-        if (k != i && one->data == own[k].tensor().data && one->data)
-          throw ArgumentError::value_error(name(i) + " is the captured graph's own number " +
-                                           std::to_string(k));
-    }
-  };
-  check_all("input", given, m_inputs);
-  check_all("output", results, m_outputs);
+  turn.launch();
 }
 
 void CapturedGraph::run(std::span<const tarsia_tensor* const> given,
                         std::span<const tarsia_tensor* const> results, void* stream) {
-  check_tensors(given, results);
+  require_like("input", given, m_inputs, m_device);
+  require_like("output", results, m_outputs, m_device);
   const Turn turn(*this, stream);
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i]->data != m_inputs[i].tensor().data) registry::copy(m_inputs[i].tensor(), *given[i], stream);
-  launch(stream);
+  turn.launch();
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i]->data != m_outputs[i].tensor().data)
       registry::copy(*results[i], m_outputs[i].tensor(), stream);

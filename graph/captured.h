@@ -36,9 +36,6 @@ class CapturedGraph {
  private:
   class Turn;
   void capture(const tarsia_op_call& call);
-  void check_tensors(std::span<const tarsia_tensor* const> given,
-                     std::span<const tarsia_tensor* const> results) const;
-  void launch(void* stream);
 
   registry::Ref<registry::BoundOp> m_bound;
   std::vector<StorageRef> m_inputs, m_outputs;

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_graph.h>
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -322,14 +323,13 @@ class CapturedGraph {
     }
     const Call call(frame);
     void* stream = stream_of_call(frame);
-    Made made;
+    std::vector<std::unique_ptr<tarsia_storage, Release>> made;
     std::vector<const tarsia_tensor*> results;
     for (uint32_t i = 0; const tarsia_storage* output = tarsia_captured_output(m_captured, i); ++i) {
       const tarsia_tensor& like = *output->tensor;
-      tarsia_storage* copy = tarsia_get_host()->empty(like.shape, like.ndim, like.dtype, like.device);
-      if (!copy) check(TARSIA_CUDA_ERROR);
-      made.storages.push_back(copy);
-      results.push_back(copy->tensor);
+      made.emplace_back(tarsia_get_host()->empty(like.shape, like.ndim, like.dtype, like.device));
+      if (!made.back()) check(TARSIA_CUDA_ERROR);
+      results.push_back(made.back()->tensor);
     }
     int32_t code;
     {
@@ -339,8 +339,8 @@ class CapturedGraph {
     }
     check(code);
     nb::list objects;
-    for (tarsia_storage*& storage : made.storages) {
-      PyObject* object = tensor_object(frame, std::exchange(storage, nullptr));
+    for (auto& storage : made) {
+      PyObject* object = tensor_object(frame, storage.release());
       if (!object) fail();
       objects.append(nb::steal(object));
     }
@@ -359,13 +359,8 @@ class CapturedGraph {
   }
 
  private:
-  /// Storages that nobody has taken over yet.
-  struct Made {
-    std::vector<tarsia_storage*> storages;
-    ~Made() {
-      for (tarsia_storage* storage : storages)
-        if (storage) release(storage);
-    }
+  struct Release {
+    void operator()(tarsia_storage* storage) const { release(storage); }
   };
 
   nb::list tensors(tarsia_storage* (*get)(const tarsia_captured_graph*, uint32_t)) const {

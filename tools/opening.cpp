@@ -13,8 +13,6 @@
 
 #include "tools/report.h"
 
-using nlohmann::literals::operator""_json_pointer;
-
 namespace tarsia::tools {
 namespace {
 
@@ -40,15 +38,6 @@ std::string text_of(std::span<const tarsia_diagnostic> all, std::size_t i) {
   for (std::size_t k = i; k == i || (k < all.size() && std::string_view(all[k].severity) == "note"); ++k)
     text += nlohmann::json{all[k].file, all[k].line, all[k].column, all[k].severity, all[k].message}.dump();
   return text;
-}
-
-/// Where the process's only look-up so far has found the module: "compiled", or the tier of the cache.
-std::string first_origin() {
-  const nlohmann::json all = stats();
-  if (!all.value("last_compile", nlohmann::json::array()).empty()) return "compiled";
-  for (const auto& [tier, hits] : all.value("/cache/hits"_json_pointer, nlohmann::json::object()).items())
-    if (hits != 0) return tier;
-  return "compiled";
 }
 
 bool has_errors_of_warnings(const CompileOptions& options) {
@@ -117,7 +106,7 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
     if (has_errors_of_warnings(given)) {
       code = tarsia_cache_fill(request.files(), request.n_files(), request.options());
       if (given.verbose) {
-        origin = first_origin();
+        origin = stats().value("last_origin", "");
         print_steps();
       }
       if (code == 0 && !print_last_warnings(given, sources, &shown)) {

@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "base/little_endian.h"
 #include "base/log.h"
 #include "cache/inventory.h"
+#include "cache/later.h"
 #include "cache/mark.h"
 #include "cache/remote/envelope.h"
 #include "cache/remote/listing.h"
@@ -351,17 +350,12 @@ bool RemoteCache::send(const Request& request, const Key& module_key) {
 }
 
 bool RemoteCache::start_thread() {
-  // It handles no signals of the program's.
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    m_thread = std::make_unique<std::thread>([this] { work(); });
+    m_thread = std::make_unique<std::thread>(start_quietly([this] { work(); }));
     m_runs = true;
-  } catch (const std::system_error& e) {
+  } catch (const std::exception& e) {
     log().warn("nothing is sent to the shared store: {}", e.what());
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return m_runs;
 }
 

@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "base/error.h"
+#include "cache/later.h"
 
 namespace tarsia::cache {
 namespace {
@@ -60,11 +60,8 @@ Addresses resolve(const std::string& host, const std::string& port, Deadline dea
   int error = 0;
   if (addrinfo* found = look_up(host, port, AI_NUMERICHOST, error)) return {found, &::freeaddrinfo};
   const auto question = std::make_shared<Question>();
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread([question, host, port] {
+    start_quietly([question, host, port] {
       int failed = 0;
       addrinfo* found = look_up(host, port, 0, failed);
       const std::lock_guard lock(question->mutex);
@@ -73,12 +70,10 @@ Addresses resolve(const std::string& host, const std::string& port, Deadline dea
       question->done = true;
       question->changed.notify_all();
     }).detach();
-  } catch (const std::system_error& e) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  } catch (const std::exception& e) {
     why = e.what();
     return {nullptr, &::freeaddrinfo};
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   std::unique_lock lock(question->mutex);
   if (!question->changed.wait_until(lock, deadline, [&] { return question->done; }))
     why = "no name server answered in time";

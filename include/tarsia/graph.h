@@ -146,8 +146,8 @@ inline GraphValue GraphValue::node(const char* op, const Operand& a, const Opera
 }
 
 /// A run of a graph as a CUDA graph, which launches all of its kernels at once. Its tensors lie at fixed
-/// addresses, on the GPU that it was captured on. One thread at a time calls it and uses its tensors; its
-/// memory lives until its work is done.
+/// addresses, on the GPU that it was captured on, and live until its work is done. Calls from several threads
+/// take turns. One thread at a time fills inputs(), replays and reads outputs().
 class CapturedGraph {
  public:
   /// Takes over what tarsia_graph_capture made.

@@ -66,7 +66,7 @@ void WatchedRuns::has_written(const tarsia_bind_info& info) {
 UnwrittenOutputs::UnwrittenOutputs(const tarsia_op_context& context, WatchedRuns& on_gpu)
     : m_context(context), m_runs(on_gpu), m_on_gpu(context.device.type == TARSIA_GPU) {
   const CallUnderWay* call = CallUnderWay::innermost();
-  if (!call || (m_on_gpu && (is_capturing(context.stream) || !on_gpu.is_watched(*context.info)))) return;
+  if (!call || (m_on_gpu && (!on_gpu.is_watched(*context.info) || is_capturing(context.stream)))) return;
   for (uint32_t i = 0; i < context.n_outputs; ++i)
     if (context.requests[i] == TARSIA_REQUEST_WRITE && call->outputs.storage_of_made(context.outputs[i]))
       mark(i, *context.outputs[i]);

@@ -26,8 +26,8 @@ class WatchedRuns {
 /// Marks, before a run, the memory that was made for the call's outputs. Elements at the start, in the middle
 /// and at the end get values that no op computes: signalling NaNs, or eight random bytes. An output all of
 /// whose marks are there after the run was not written to. One on the CPU that is too small for marks begins
-/// as zeros. Not watched are a caller's out=, whose elements are set, sparse outputs, and on a GPU all runs
-/// but those of WatchedRuns and what is captured into a CUDA graph.
+/// as zeros. Not watched are a caller's out=, whose elements are set, and sparse outputs. On a GPU, neither
+/// are runs that WatchedRuns leaves out, nor those that are captured into a CUDA graph.
 class UnwrittenOutputs {
  public:
   /// The context has to live as long.

@@ -4,20 +4,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
-#include <thread>
 
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
-#include "base/interrupt.h"
 #include "tests/unit/base/waiting.h"
 #include "tests/unit/pipeline/pipeline_fixture.h"
 
