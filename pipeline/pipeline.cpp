@@ -333,6 +333,15 @@ void Pipeline::finish() {
   }
 }
 
+void Pipeline::settle() {
+  std::vector<Stores*> all;
+  {
+    const std::lock_guard lock(m_mutex);
+    for (const auto& [folder, stores] : m_stores) all.push_back(stores.get());
+  }
+  for (Stores* const stores : all) stores->later.flush(k_longest_write);
+}
+
 cache::RemoteCache* Pipeline::remote(Stores& stores) {
   const std::string settings = cache::RemoteSettings::fingerprint();
   if (settings.empty()) return nullptr;

@@ -5,7 +5,9 @@
 On the CPU: a chain of ops that do nothing to speak of, against the same bound op called in a loop of C++; and the time of a plan
 for 10,000 nodes. On a GPU: a transformer's forward at batch 1 in float16, eager PyTorch (scaled_dot_product_attention) and a
 Tarsia graph of the same weights, called and as a CUDA graph, beside PyTorch's own CUDA graph; and the most memory that each
-takes beyond weights and input. Medians; both sides in this run.
+takes beyond weights and input. With two GPUs, the same transformer with half of its layers on each, and two towers of feed-forward
+layers, both on one GPU and one on each; PyTorch with its tensors moved by hand beside both.
+Medians; both sides in this run.
 """
 
 import argparse
@@ -109,18 +111,19 @@ def on_cpu():
     print(f"10,000 nodes: bound in {bind * 1e3:.0f} ms, of which the memory plan {plan.milliseconds:.1f} ms (asked <= 50)")
 
 
-def weights(layers, width, torch):
+def weights(layers, width, torch, gpus=1):
     def half(*shape):
-        return (torch.randn(*shape, device="cuda") * 0.02).half()
+        return (torch.randn(*shape, device=device) * 0.02).half()
 
     made = []
-    for _ in range(layers):
+    for i in range(layers):
+        device = f"cuda:{i * gpus // layers}"
         made.append(
             {
-                "ln1": (torch.ones(width, device="cuda").half(), half(width)),
+                "ln1": (torch.ones(width, device=device).half(), half(width)),
                 "qkv": (half(3 * width, width), half(3 * width)),
                 "out": (half(width, width), half(width)),
-                "ln2": (torch.ones(width, device="cuda").half(), half(width)),
+                "ln2": (torch.ones(width, device=device).half(), half(width)),
                 "up": (half(4 * width, width), half(4 * width)),
                 "down": (half(width, 4 * width), half(width)),
             }
@@ -128,34 +131,94 @@ def weights(layers, width, torch):
     return made
 
 
-def torch_forward(x, layers, torch):
+def torch_forward(x, layers, torch, attention=True):
     f = torch.nn.functional
     tokens, width = x.shape
+    home = x.device
     for w in layers:
-        h = f.layer_norm(x, (width,), *w["ln1"])
-        q, k, v = f.linear(h, *w["qkv"]).view(1, tokens, 3, width // 64, 64).permute(2, 0, 3, 1, 4).unbind(0)
-        h = f.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(tokens, width)
-        x = x + f.linear(h, *w["out"])
+        x = x.to(w["ln1"][0].device)
+        if attention:
+            h = f.layer_norm(x, (width,), *w["ln1"])
+            q, k, v = f.linear(h, *w["qkv"]).view(1, tokens, 3, width // 64, 64).permute(2, 0, 3, 1, 4).unbind(0)
+            h = f.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(tokens, width)
+            x = x + f.linear(h, *w["out"])
         h = f.layer_norm(x, (width,), *w["ln2"])
         x = x + f.linear(f.gelu(f.linear(h, *w["up"]), approximate="tanh"), *w["down"])
-    return x
+    return x.to(home)
 
 
-def tarsia_graph(layers):
-    g = tarsia.Graph()
-    x = g.input("x")
+def add_layers(g, x, layers, attention=True):
+    """The value of a transformer's layers, each on the GPU of its weights. Without attention, they are feed-forward."""
 
     def p(tensors):
         return [g.parameter(t) for t in tensors]
 
     for w in layers:
-        h = g.bench_layer_norm(x, *p(w["ln1"]))
-        h = g.bench_attention(g.bench_linear(h, *p(w["qkv"])))
-        x = g.bench_add(x, g.bench_linear(h, *p(w["out"])))
-        h = g.bench_layer_norm(x, *p(w["ln2"]))
-        x = g.bench_add(x, g.bench_linear(g.bench_linear(h, *p(w["up"]), gelu=True), *p(w["down"])))
-    g.output(x)
+        on = {"device": f"gpu:{w['ln1'][0].device.index}"}
+        if attention:
+            h = g.bench_layer_norm(x, *p(w["ln1"]), **on)
+            h = g.bench_attention(g.bench_linear(h, *p(w["qkv"]), **on), **on)
+            x = g.bench_add(x, g.bench_linear(h, *p(w["out"]), **on), **on)
+        h = g.bench_layer_norm(x, *p(w["ln2"]), **on)
+        x = g.bench_add(x, g.bench_linear(g.bench_linear(h, *p(w["up"]), gelu=True, **on), *p(w["down"]), **on), **on)
+    return x
+
+
+def tarsia_graph(layers):
+    g = tarsia.Graph()
+    g.output(add_layers(g, g.input("x"), layers))
     return g
+
+
+def gpu_time(f, torch):
+    """Milliseconds of a call when many follow each other."""
+
+    def wait():
+        for i in range(torch.cuda.device_count()):
+            torch.cuda.synchronize(i)
+
+    for _ in range(20):
+        f()
+    times = []
+    for _ in range(7):
+        wait()
+        begin = time.perf_counter()
+        for _ in range(50):
+            f()
+        wait()
+        times.append((time.perf_counter() - begin) / 50)
+    return median(times) * 1e3
+
+
+def on_two_gpus(n_layers, torch):
+    """Layers on two GPUs, one after the other and at the same time."""
+    width, tokens = 768, 128
+    layers = weights(n_layers, width, torch, gpus=2)
+    x = (torch.randn(tokens, width, device="cuda:0") * 0.5).half()
+    bound = tarsia_graph(layers).bind(x=x)
+    expected, out = torch_forward(x, layers, torch), torch.empty_like(x)
+    error = (bound(x=x).float() - expected.float()).abs().max().item() / expected.float().abs().max().item()
+    theirs, mine = gpu_time(lambda: torch_forward(x, layers, torch), torch), gpu_time(lambda: bound(x=x, out=out), torch)
+    print(f"{n_layers} layers, half of them on each of two GPUs: eager PyTorch {theirs:.3f} ms, a call {mine:.3f} ms, ratio {mine / theirs:.2f}; "
+          f"largest difference {error:.1e} of the largest value")
+
+    width, tokens = 2048, 4096
+    x = (torch.randn(tokens, width, device="cuda:0") * 0.5).half()
+    halves = {}
+    for gpus in (1, 2):
+        layers = weights(8, width, torch, gpus=gpus)
+        halves[gpus] = layers[:4], layers[4:]
+    bounds = {}
+    for gpus, towers in halves.items():
+        g = tarsia.Graph()
+        for i, tower in enumerate(towers):
+            g.output(add_layers(g, g.input(f"x{i}"), tower, attention=False))
+        bounds[gpus] = g.bind(x0=x, x1=x)
+    outs = tuple(torch.empty_like(x) for _ in range(2))
+    one, two = (gpu_time(lambda bound=bounds[gpus]: bound(x, x, out=outs), torch) for gpus in (1, 2))
+    theirs = gpu_time(lambda: [torch_forward(x, tower, torch, attention=False) for tower in halves[2]], torch)
+    print(f"two towers of 4 feed-forward layers, {tokens} tokens, width {width}: on one GPU {one:.3f} ms, on two {two:.3f} ms, ratio {two / one:.2f}; "
+          f"PyTorch on two {theirs:.3f} ms, ratio {two / theirs:.2f}")
 
 
 def on_gpu(n_layers, tokens):
@@ -189,27 +252,14 @@ def on_gpu(n_layers, tokens):
               f"(at least {bound.plan.lower_bound / 2**20:.2f} are live; cublasLt's workspace of "
               f"{bound.plan.workspace / 2**20:.2f} included), ratio {mine / theirs:.2f}")
 
-        def gpu_time(f):
-            for _ in range(20):
-                f()
-            times = []
-            for _ in range(7):
-                torch.cuda.synchronize()
-                begin = time.perf_counter()
-                for _ in range(50):
-                    f()
-                torch.cuda.synchronize()
-                times.append((time.perf_counter() - begin) / 50)
-            return median(times) * 1e3
-
         out = torch.empty_like(x)
-        eager = gpu_time(lambda: torch_forward(x, layers, torch))
-        called = gpu_time(lambda: bound(x=x, out=out))
+        eager = gpu_time(lambda: torch_forward(x, layers, torch), torch)
+        called = gpu_time(lambda: bound(x=x, out=out), torch)
         captured = bound.capture()
         got = captured(x=x)
         assert torch.equal(got, bound(x=x)), "the CUDA graph computes something else"
         stream = torch.cuda.current_stream()
-        replayed = gpu_time(lambda: captured.replay(stream))
+        replayed = gpu_time(lambda: captured.replay(stream), torch)
         side = torch.cuda.Stream()
         with torch.cuda.stream(side):
             bound(x=x, out=out)
@@ -220,11 +270,15 @@ def on_gpu(n_layers, tokens):
             bound(x=x, out=out)
         with torch.cuda.graph(torch_graph):
             torch_forward(x, layers, torch)
-        hand = gpu_time(by_hand.replay)
-        theirs = gpu_time(torch_graph.replay)
+        hand = gpu_time(by_hand.replay, torch)
+        theirs = gpu_time(torch_graph.replay, torch)
         print(f"forward: eager PyTorch {eager:.3f} ms, a call {called:.3f} ms, ratio {called / eager:.2f} (asked <= 1)")
         print(f"CUDA graph: capture() {replayed:.3f} ms, captured by hand {hand:.3f} ms, ratio {replayed / hand:.3f} (asked <= 1.02); "
               f"PyTorch's forward captured {theirs:.3f} ms")
+        if torch.cuda.device_count() > 1:
+            on_two_gpus(n_layers, torch)
+        else:
+            print("layers on two GPUs: one GPU, skipped")
 
 
 def main():

@@ -325,17 +325,29 @@ class Graph {
   /// Makes an op of the graph as it is now: its inputs and outputs are the graph's. A differentiable one has
   /// a backward, and its forward keeps what that needs as hidden outputs. Throws ArgumentError for a graph
   /// without outputs, and Unsupported.
-  Op op(bool differentiable = false) const {
-    tarsia_library* library = nullptr;
-    Op made = op_as(nullptr, differentiable, &library);
-    tarsia_library_release(library);  // the op keeps it
-    return made;
+  Op op(bool differentiable = false) const { return op_without_name(differentiable, 0); }
+  /// The same for shapes that change from call to call. Its bindings and calls share plans of memory, one for
+  /// each bucket of shapes, and the memory itself while none of them runs. Throws what op() throws.
+  Op dynamic_op(bool differentiable = false) const {
+    return op_without_name(differentiable, TARSIA_GRAPH_DYNAMIC);
+  }
+  /// What the bindings of such an op share.
+  struct Shared {
+    uint64_t plans = 0;       ///< the plans of memory that they have needed so far
+    uint64_t kept_bytes = 0;  ///< the memory that no call uses just now
+  };
+  /// Tells what bindings share, of dynamic_op() or of an op that register_as() has registered. Throws
+  /// ArgumentError for other ops.
+  static Shared shared(const Op& op) {
+    Shared found;
+    detail::check(tarsia_graph_shared(op.get(), &found.plans, &found.kept_bytes));
+    return found;
   }
   /// Registers the graph as it is now as an op, which other graphs take as any other, until the library is
   /// unloaded. Throws what op() throws, and ArgumentError for what is no name.
   Library register_as(const std::string& name, bool differentiable = false) const {
     tarsia_library* library = nullptr;
-    op_as(name.c_str(), differentiable, &library);
+    op_as(name.c_str(), differentiable, 0, &library);
     return Library(library);
   }
 
@@ -376,8 +388,14 @@ class Graph {
     tarsia_free(text);
     return copy;
   }
-  Op op_as(const char* name, bool differentiable, tarsia_library** library) const {
-    const uint32_t flags = differentiable ? uint32_t{TARSIA_GRAPH_DIFFERENTIABLE} : 0u;
+  Op op_without_name(bool differentiable, uint32_t flags) const {
+    tarsia_library* library = nullptr;
+    Op made = op_as(nullptr, differentiable, flags, &library);
+    tarsia_library_release(library);  // the op keeps it
+    return made;
+  }
+  Op op_as(const char* name, bool differentiable, uint32_t flags, tarsia_library** library) const {
+    if (differentiable) flags |= TARSIA_GRAPH_DIFFERENTIABLE;
     tarsia_op_handle* op = nullptr;
     detail::check(tarsia_graph_op(m_graph, name, flags, &op, library));
     return Op::own(op);

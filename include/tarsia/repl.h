@@ -80,46 +80,95 @@ void bench(long runs_, Body_&& body_) {
   tarsia_cell_bench_end();
 }
 
+/// What stands in calls like zeros(2, 3, tarsia::float16, "gpu").
+class Wanted {
+ public:
+  /// Takes the arguments of a call: extents, which may be followed by a dtype and a device.
+  template <class... Given_>
+  explicit Wanted(Given_... given_) {
+    static_assert(sizeof...(given_) <= TARSIA_MAX_NDIM + 2, "a tensor has 32 dimensions at most");
+    (take(given_), ...);
+  }
+  /// The extents.
+  Dims shape() const { return Dims(m_extents, m_size); }
+  /// The dtype, float32 by default.
+  DType dtype() const { return m_dtype; }
+  /// The device, "cpu" by default.
+  const char* device() const { return m_device; }
+
+ private:
+  template <class T_>
+  std::enable_if_t<std::is_integral_v<T_>> take(T_ extent_) {
+    m_extents[m_size++] = static_cast<int64_t>(extent_);
+  }
+  void take(DType dtype_) { m_dtype = dtype_; }
+  void take(const char* device_) { m_device = device_; }
+
+  int64_t m_extents[TARSIA_MAX_NDIM + 2];
+  int m_size = 0;
+  DType m_dtype = float32;
+  const char* m_device = "cpu";
+};
+/// Whether a type is that of an extent.
+template <class T_>
+using IfExtent = std::enable_if_t<std::is_integral_v<T_> && !std::is_same_v<T_, bool>, int>;
+
 #endif  // C++17
 
-/* Values to try ops with. Shapes are lists of extents; devices are "cpu", "gpu", "gpu:1". */
+/* Values to try ops with. Devices are "cpu", "gpu", "gpu:1". */
 
 /// Returns a contiguous tensor with unset elements. Throws ValueError for a negative extent or an unknown
 /// device.
-inline Tensor empty(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
-  return Tensor::own(tarsia_cell_empty(shape_.begin(), shape_.size(), dtype_, device_));
+inline Tensor empty(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+  return Tensor::own(
+      tarsia_cell_empty(shape_.data(), static_cast<unsigned long>(shape_.size()), dtype_, device_));
 }
 /// The same in float32 on a device.
-inline Tensor empty(std::initializer_list<long> shape_, const char* device_) {
+inline Tensor empty(const Dims& shape_, const char* device_) {
   return repl::empty(shape_, float32, device_);
 }
 /// Returns a tensor whose elements are all `value`.
-inline Tensor full(std::initializer_list<long> shape_, double value_, DType dtype_ = float32,
-                   const char* device_ = "cpu") {
+inline Tensor full(const Dims& shape_, double value_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty(shape_, dtype_, device_);
   tarsia_cell_fill(made_.get(), 0, value_, 0);
   return made_;
 }
 /// The same in float32 on a device.
-inline Tensor full(std::initializer_list<long> shape_, double value_, const char* device_) {
+inline Tensor full(const Dims& shape_, double value_, const char* device_) {
   return repl::full(shape_, value_, float32, device_);
 }
 /// Returns a tensor of zeros.
-inline Tensor zeros(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+inline Tensor zeros(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   return repl::full(shape_, 0, dtype_, device_);
 }
 /// The same in float32 on a device.
-inline Tensor zeros(std::initializer_list<long> shape_, const char* device_) {
+inline Tensor zeros(const Dims& shape_, const char* device_) {
   return repl::zeros(shape_, float32, device_);
 }
+#if __cplusplus >= 201703L
+/// The same with the extents as arguments: zeros(2, 3, tarsia::float16, "gpu").
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor zeros(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::zeros(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+#endif
 /// Returns a tensor of ones.
-inline Tensor ones(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+inline Tensor ones(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   return repl::full(shape_, 1, dtype_, device_);
 }
 /// The same in float32 on a device.
-inline Tensor ones(std::initializer_list<long> shape_, const char* device_) {
+inline Tensor ones(const Dims& shape_, const char* device_) {
   return repl::ones(shape_, float32, device_);
 }
+#if __cplusplus >= 201703L
+/// The same with the extents as arguments: ones(2, 3, tarsia::float16, "gpu").
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor ones(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::ones(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+#endif
 /// Returns 0, 1, …, n - 1.
 inline Tensor arange(long n_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty({n_}, dtype_, device_);
@@ -130,27 +179,57 @@ inline Tensor arange(long n_, DType dtype_ = float32, const char* device_ = "cpu
 inline Tensor arange(long n_, const char* device_) {
   return repl::arange(n_, float32, device_);
 }
+/// Returns begin, begin + step, … before `end`, as numpy.arange does. Throws ValueError for a step of 0, and
+/// for what is not finite.
+inline Tensor arange(double begin_, double end_, double step_ = 1, DType dtype_ = float32,
+                     const char* device_ = "cpu") {
+  const double n_ = __builtin_ceil((end_ - begin_) / step_);
+  if (!(__builtin_fabs(n_) < 0x1p62))
+    throw ValueError("arange: the step does not lead from the first to the end");
+  Tensor made_ = repl::empty({n_ > 0 ? static_cast<int64_t>(n_) : 0}, dtype_, device_);
+  tarsia_cell_fill(made_.get(), 1, begin_, step_);
+  return made_;
+}
+/// The same in float32 on a device.
+inline Tensor arange(double begin_, double end_, double step_, const char* device_) {
+  return repl::arange(begin_, end_, step_, float32, device_);
+}
 /// Returns numbers of the normal distribution, mean 0 and deviation 1, as tarsia::seed decides.
-inline Tensor randn(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+inline Tensor randn(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty(shape_, dtype_, device_);
   tarsia_cell_fill(made_.get(), 2, 0, 1);
   return made_;
 }
 /// The same in float32 on a device.
-inline Tensor randn(std::initializer_list<long> shape_, const char* device_) {
+inline Tensor randn(const Dims& shape_, const char* device_) {
   return repl::randn(shape_, float32, device_);
 }
+#if __cplusplus >= 201703L
+/// The same with the extents as arguments: randn(2, 3, tarsia::float16, "gpu").
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor randn(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::randn(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+#endif
 /// Returns numbers uniform in [0, 1), as tarsia::seed decides.
-inline Tensor rand_uniform(std::initializer_list<long> shape_, DType dtype_ = float32,
-                           const char* device_ = "cpu") {
+inline Tensor rand_uniform(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty(shape_, dtype_, device_);
   tarsia_cell_fill(made_.get(), 3, 0, 1);
   return made_;
 }
 /// The same in float32 on a device.
-inline Tensor rand_uniform(std::initializer_list<long> shape_, const char* device_) {
+inline Tensor rand_uniform(const Dims& shape_, const char* device_) {
   return repl::rand_uniform(shape_, float32, device_);
 }
+#if __cplusplus >= 201703L
+/// The same with the extents as arguments: rand_uniform(2, 3, tarsia::float16, "gpu").
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor rand_uniform(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::rand_uniform(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+#endif
 /// Whether |x - y| <= atol + rtol * |y| for all elements, as numpy.allclose has it. Throws ValueError if the
 /// shapes differ.
 inline bool allclose(const Tensor& x_, const Tensor& y_, double rtol_ = 1e-5, double atol_ = 1e-8) {

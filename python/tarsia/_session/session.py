@@ -70,7 +70,14 @@ _live = weakref.WeakSet()
 
 def defines_op(name):
     """Whether a cell of a session in this process has registered the op."""
-    return any(name in session.ops for session in list(_live) if not session.isolated)
+    return any(name in session.ops for session in list(_live) if not session.isolated and session._handle is not _CLOSED)
+
+
+class _Closed:
+    """The handle of a session that was closed."""
+
+    def __getattr__(self, name):
+        raise _errors.Error("the session is closed: begin another with tarsia.Session()")
 
 
 @_errors.told_methods
@@ -93,7 +100,10 @@ class Session:
     keep_output: put what cells write to standard output into Cell.stdout. Otherwise it goes where standard output goes.
     The other options are those of tarsia.load_inline, but `functions` and `headers`.
 
-    One thread at a time. Sessions share ops with the whole process, and nothing else with each other.
+    A session ends with close(), with the block of `with tarsia.Session() as session:`, or when nothing refers to it any more.
+
+    One thread at a time; only close() may be called from another. Sessions share ops with the whole process, and nothing else with
+    each other.
     """
 
     def __init__(self, *, isolated=False, keep_output=True, stdin=None, **options):
@@ -115,6 +125,21 @@ class Session:
     def __reduce__(self):
         raise _errors.ArgumentTypeError("a session can be neither copied nor pickled: what its cells define lives in its process; "
                                         "save(path) writes it as a source, which tarsia.load compiles anywhere")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends the session. What its cells have defined goes, and the process that ran them, if it is isolated, a cell that another thread
+        waits for included. What they compiled lies in the cache then. A session that is closed can only be closed again."""
+        handle, self._handle = self._handle, _CLOSED
+        if self.isolated and handle is not _CLOSED:
+            handle.close()
+        del handle
+        _forget_ops()
 
     def run(self, text):
         """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not.
@@ -205,6 +230,7 @@ class Session:
         return json.loads(self._handle.stats() if self.isolated else _tarsia.stats())
 
 
+_CLOSED = _Closed()
 _CPP_SOURCES = (".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
 _CUDA = re.compile(r"<<<|\b__(global|device|constant|managed)__\b")
 

@@ -227,6 +227,47 @@ def test_classes_with_virtual_functions(session):
     assert value(session, "a->f()") == "2"
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_session_ends_with_its_block(isolated):
+    with tarsia.Session(isolated=isolated) as session:
+        assert value(session, "int kept = 3; kept") == "3"
+        handle = session._handle
+    for use in (lambda: session.run("kept"), lambda: session.ops, session.undo, lambda: session.source,
+                lambda: session.complete("ke"), lambda: session.set_options(opt=1)):
+        with pytest.raises(tarsia.Error, match=r"the session is closed: begin another with tarsia.Session\(\)"):
+            use()
+    session.close()
+    if isolated:
+        assert handle._child._process.returncode == 0
+
+
+def test_what_a_closed_session_has_defined_is_gone():
+    text = 'TARSIA_OP(session_closed).input("x").output("y").forward("cpu", [](tarsia::Context&) { });'
+    session, other = tarsia.Session(), tarsia.Session()
+    ok(session, text)
+    assert tarsia.op("session_closed") is not None
+    session.close()
+    with pytest.raises(tarsia.NotFound):
+        tarsia.op("session_closed")
+    ok(other, text)  # the name is free
+    assert tarsia.op("session_closed") is not None
+    other.close()
+
+
+def test_the_folder_of_the_cache_can_be_deleted_when_a_session_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setenv("TARSIA_CACHE_DIR", str(tmp_path))
+    session = tarsia.Session()
+    for i in range(10):
+        ok(session, f"int deleted_{i}() {{ return {i}; }}")
+    session.close()
+    before = sorted(tmp_path.rglob("*"))
+    again = tarsia.Session()
+    for i in range(10):
+        ok(again, f"int deleted_{i}() {{ return {i}; }}")
+    again.close()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_ready_values(session):
     assert value(session, "zeros({2, 3})") == "float32[2, 3] cpu\n{{0, 0, 0},\n {0, 0, 0}}"
     assert value(session, "arange(5)") == "float32[5] cpu {0, 1, 2, 3, 4}"
@@ -236,6 +277,28 @@ def test_ready_values(session):
     assert value(session, "zeros") == "3"
     failed = session.run("full({-1}, 0)")
     assert not failed.ok and "negative" in failed.error
+
+
+def test_extents_of_ready_values_are_a_list_or_arguments(session):
+    assert value(session, "ones(2, 3)") == value(session, "ones({2, 3})") == "float32[2, 3] cpu\n{{1, 1, 1},\n {1, 1, 1}}"
+    assert value(session, "zeros(2)") == value(session, "zeros({2})") == "float32[2] cpu {0, 0}"
+    assert value(session, 'ones(2, tarsia::int32, "cpu")') == "int32[2] cpu {1, 1}"
+    assert value(session, 'ones(2, "cpu")') == "float32[2] cpu {1, 1}"
+    assert value(session, "randn(3, 4, tarsia::float64).shape().size() + rand_uniform(3ul, 4).ndim()") == "4"
+    assert value(session, "#include <vector>\nstd::vector<int64_t> shape{1, 2}; zeros(shape)") == "float32[1, 2] cpu\n{{0, 0}}"
+    assert value(session, "zeros(ones(2, 1).shape())") == "float32[2, 1] cpu\n{{0},\n {0}}"
+    assert "negative" in session.run("zeros(2, -1)").error
+    assert not session.run("zeros(2.5)").ok
+    assert not session.run("zeros(true)").ok
+
+
+def test_ranges(session):
+    assert value(session, "arange(2, 5)") == "float32[3] cpu {2, 3, 4}"
+    assert value(session, "arange(1, 0, -0.25, tarsia::float64)") == "float64[4] cpu {1, 0.75, 0.5, 0.25}"
+    assert value(session, 'arange(0, 7, 3, "cpu")') == "float32[3] cpu {0, 3, 6}"
+    assert value(session, "arange(3, 1)") == "float32[0] cpu {}"
+    for wrong in ("arange(0, 1, 0)", "arange(0, 1.0 / 0)", "arange(0.0 / 0, 1)"):
+        assert "arange" in session.run(wrong).error
 
 
 def test_ready_values_are_there_for_macros_and_headers(tmp_path):

@@ -182,6 +182,27 @@ TEST_F(GraphFace, an_op_of_a_graph_has_a_backward_if_asked) {
   EXPECT_TRUE(g.op(true).bind({vector}).has_backward());
 }
 
+TEST_F(GraphFace, bindings_for_many_shapes_share_plans_and_memory) {
+  Graph g;
+  const GraphValue x = g.input("x");
+  const GraphValue y = x + 1;
+  g.output(abs(y) * (y * y));
+  const tarsia::Op op = g.dynamic_op();
+  EXPECT_EQ(Graph::shared(op).plans, 0u);
+  for (int64_t n = 1000; n <= 4000; n += 10) {
+    const Tensor given = tarsia::tensor<float>(std::vector<float>(std::size_t(n), -3));
+    EXPECT_THAT(tarsia::to_vector<float>(op({given}).at(0)), testing::Each(8));
+  }
+  const Graph::Shared shared = Graph::shared(op);
+  EXPECT_GE(shared.plans, 2u);
+  EXPECT_LE(shared.plans, 8u);
+  EXPECT_GE(shared.kept_bytes, 4000 * sizeof(float));
+  EXPECT_LE(shared.kept_bytes, 4 * 4000 * sizeof(float));
+  EXPECT_THAT(error_of([&] { Graph::shared(g.op()); }), HasSubstr("TARSIA_GRAPH_DYNAMIC"));
+  const tarsia::Op differentiable = g.dynamic_op(true);
+  EXPECT_TRUE(differentiable.bind({vector}).has_backward());
+}
+
 TEST_F(GraphFace, a_node_says_where_it_runs) {
   Graph g;
   const GraphValue x = g.input("x");
