@@ -22,10 +22,12 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// The options of the sanitizer, the program's own last, so that they win. Python keeps memory until it ends,
-/// which is no leak. The sanitizer starts what has this name to get functions and lines.
-std::string options_with(const std::string& given, const std::string& symbolizer) {
-  return "detect_leaks=0:external_symbolizer_path=" + symbolizer + (given.empty() ? "" : ":" + given);
+/// The options of the sanitizer, the program's own last, so that they win. The sanitizer starts what has this
+/// name to get functions and lines.
+std::string options_with(const Sanitizer& sanitizer, const std::string& symbolizer) {
+  const std::string given = variable(sanitizer.options);
+  return std::string(sanitizer.quiet) + ":external_symbolizer_path=" + symbolizer +
+         (given.empty() ? "" : ":" + given);
 }
 
 /// The lines for a process that is to have the sanitizer from its start; null: none.
@@ -39,7 +41,7 @@ std::string environment_of(const Sanitizer* sanitizer) {
         "it, or install it (apt install libclang-rt-22-dev)");
   const std::string preloaded = variable("LD_PRELOAD");
   return "LD_PRELOAD=" + library + (preloaded.empty() ? "" : ":" + preloaded) + "\n" + sanitizer->options +
-         "=" + options_with(variable(sanitizer->options), library_dir() + "/bin/llvm-symbolizer") + "\n" +
+         "=" + options_with(*sanitizer, library_dir() + "/bin/llvm-symbolizer") + "\n" +
          "TARSIA_SYMBOLIZER=" + compiler_path(cache_dir_name()) + "\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "api/handles.h"
@@ -111,9 +112,12 @@ int32_t tarsia_graph_to_json(const tarsia_graph* given, char** json) {
   return guarded([&] { *json = give_text(graph::to_json(*graph_of(given))); });
 }
 
-int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, tarsia_graph** made) {
-  return guarded(
-      [&] { *made = reinterpret_cast<tarsia_graph*>(new Graph(graph::from_json({json, bytes}))); });
+int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, const tarsia_device* device,
+                               tarsia_graph** made) {
+  return guarded([&] {
+    const std::optional<tarsia_device> on = device ? std::optional(*device) : std::nullopt;
+    *made = reinterpret_cast<tarsia_graph*>(new Graph(graph::from_json({json, bytes}, on)));
+  });
 }
 
 int32_t tarsia_graph_describe(const tarsia_graph* given, char** json) {

@@ -52,7 +52,17 @@ StorageRef zeros(const tarsia_meta& meta, tarsia_device device) {
 /// Keeps what the states of a graph hold, and restores it. They are kept when the constructor returns.
 class KeptStates {
  public:
-  explicit KeptStates(const Program& program) {
+  explicit KeptStates(const Program& program) { keep(program); }
+  void restore(void* stream) const {
+    for (const State& state : m_states)
+      registry::copy(state.slot->held.tensor(), state.copy.tensor(), stream);
+  }
+
+ private:
+  /// Those of graphs within it, too.
+  void keep(const Program& program) {
+    for (const Step& step : program.steps)
+      if (const Executable* inner = step.bound ? executable_of(*step.bound) : nullptr) keep(inner->program());
     for (const Slot& slot : program.slots) {
       if (!slot.is_state) continue;
       StorageRef copy = new_tensor(slot.meta, slot.device);
@@ -65,12 +75,6 @@ class KeptStates {
       m_states.push_back({&slot, std::move(copy)});
     }
   }
-  void restore(void* stream) const {
-    for (const State& state : m_states)
-      registry::copy(state.slot->held.tensor(), state.copy.tensor(), stream);
-  }
-
- private:
   static void* stream_of(const Slot& slot) {
     return registry::is_gpu(slot.device) ? registry::current_stream(slot.device.id) : nullptr;
   }

@@ -22,6 +22,8 @@ using registry::is_gpu;
 
 namespace {
 
+constexpr std::uint64_t k_element_alignment = 16;  // of the largest elements, complex128
+
 /// The planned workspace of one step. Gives memory of the call where that does not suffice.
 class Workspace final : public registry::ScratchSource {
  public:
@@ -261,6 +263,16 @@ Executable::Executable(Program program, std::shared_ptr<MemoryBuckets> buckets)
     if (slot.source == Source::held) m_held.push_back(&slot);
   if (uses_gpu_alone || m_uses_gpus) m_lanes = assign_lanes(m_program, m_plan, home);
   if (!m_uses_gpu) m_flow = flow_edges(m_program, m_plan);
+  for (BufferId id = 0; id < m_plan.buffers.size(); ++id) {
+    const Buffer& buffer = m_plan.buffers[id];
+    if (buffer.within == k_none) continue;
+    const bool is_workspace = std::ranges::find(m_plan.workspace_of, id) != m_plan.workspace_of.end();
+    const std::uint64_t needs = is_gpu(buffer.device) ? k_gpu_alignment
+                                : is_workspace        ? k_cpu_alignment
+                                                      : k_element_alignment;
+    m_output_alignment.resize(m_program.outputs.size(), 1);
+    m_output_alignment[buffer.within] = std::max(m_output_alignment[buffer.within], needs);
+  }
   m_inputs.assign(m_program.n_inputs, k_none);
   for (SlotId id = 0; id < m_program.slots.size(); ++id)
     if (m_program.slots[id].source == Source::caller) m_inputs[m_program.slots[id].input] = id;
@@ -300,6 +312,11 @@ void Executable::give(std::unique_ptr<Arena> arena, void* stream) noexcept {
   }
 }
 
+bool Executable::is_aligned(std::size_t output, const void* data) const {
+  return m_output_alignment.empty() ||
+         reinterpret_cast<std::uintptr_t>(data) % m_output_alignment[output] == 0;
+}
+
 bool Executable::overlaps_held(const void* data, std::uint64_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   for (const Slot* slot : m_held) {
@@ -323,8 +340,9 @@ std::int32_t Executable::run(const Call& call) noexcept {
     else if (m_uses_gpu)
       arena->memory()->enter(call.stream);
 
-    // 2. Fill in the caller's tensors. An output that nobody wants, or that shares memory with
-    // a tensor of the graph's, gets memory for this call. None overlaps an input: bound ops see to that.
+    // 2. Fill in the caller's tensors. An output that nobody wants, that shares memory with a tensor of the
+    // graph's, or that begins where no buffer of the plan may, gets memory for this call. None overlaps an
+    // input: bound ops see to that.
     for (std::uint32_t i = 0; i < m_inputs.size(); ++i) {
       const SlotId id = m_inputs[i];
       if (id == k_none) continue;
@@ -343,7 +361,8 @@ std::int32_t Executable::run(const Call& call) noexcept {
         if (wanted) arena->point(m_program, m_program.outputs[o], wanted);
         continue;
       }
-      const bool is_own = wanted && !overlaps_held(registry::data_of(*wanted), slot.bytes);
+      const bool is_own = wanted && is_aligned(o, registry::data_of(*wanted)) &&
+                          !overlaps_held(registry::data_of(*wanted), slot.bytes);
       arena->output_data[o] = static_cast<char*>(is_own ? registry::data_of(*wanted)
                                                         : registry::call_scratch(slot.bytes, slot.device));
     }

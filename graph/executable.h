@@ -52,6 +52,8 @@ class Executable {
   void give(std::unique_ptr<Arena> arena, void* stream) noexcept;
   std::int32_t run_steps(Arena& arena, void* stream) const;
   bool overlaps_held(const void* data, std::uint64_t bytes) const;
+  /// Whether the buffers that lie within an output may lie there if it begins at `data`.
+  bool is_aligned(std::size_t output, const void* data) const;
   std::int32_t run_step(Arena& arena, std::size_t step, void* stream) const noexcept;
 
   Program m_program;
@@ -63,7 +65,9 @@ class Executable {
   bool m_uses_gpus = false;         ///< others than that of the caller's stream
   std::vector<SlotId> m_inputs;     ///< of the graph
   std::vector<const Slot*> m_held;  ///< constants, parameters and states
-  ForkSafeMutex m_mutex;            ///< of the two lists below
+  std::vector<std::uint64_t>
+      m_output_alignment;  ///< of each output, in bytes; empty: nothing lies within one
+  ForkSafeMutex m_mutex;   ///< of the two lists below
   std::vector<std::unique_ptr<Arena>> m_free;
   std::vector<std::unique_ptr<Arena>> m_captured;  ///< of CUDA graphs, which may run until this ends
 };

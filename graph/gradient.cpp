@@ -107,6 +107,9 @@ class Reverse {
     // nobody else has it, the inputs and the outputs.
     const std::vector<std::uint8_t> needs = registry::declared_needs(
         op, static_cast<std::uint32_t>(node.inputs.size()), static_cast<std::uint32_t>(node.outputs.size()));
+    const std::size_t n_outputs = node.outputs.size();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (needs[n_outputs + i]) require_unchanged(id, i);
     std::vector<ValueId> inputs;
     const auto take = [&](auto&& value) { inputs.push_back(needs[inputs.size()] ? value() : k_none); };
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
@@ -136,6 +139,23 @@ class Reverse {
         add(node.inputs[i], outputs[i]);
       else
         m_gradient[node.inputs[i]] = outputs[i];
+    }
+  }
+
+  /// Throws ArgumentError if a later node changes what the backward of a node reads once more.
+  void require_unchanged(NodeId id, std::size_t i) const {
+    const Node& node = m_graph.node(id);
+    const ValueId value = node.inputs[i];
+    if (value == k_none || node.flags[i] & TARSIA_PORT_MUTABLE) return;
+    const NodeKind kind = m_graph.node_of(value).kind;
+    if (kind != NodeKind::state && kind != NodeKind::input) return;
+    for (NodeId later = id + 1; later < m_n_nodes; ++later) {
+      const Node& other = m_graph.node(later);
+      for (std::size_t k = 0; other.kind == NodeKind::op && k < other.inputs.size(); ++k)
+        if (other.inputs[k] == value && other.flags[k] & TARSIA_PORT_MUTABLE)
+          throw ArgumentError::value_error("graph, node '" + node.name + "': its backward reads '" +
+                                           m_graph.value_name(value) + "', which node '" + other.name +
+                                           "' changes before that: give it a copy, of the op 'identity'");
     }
   }
 

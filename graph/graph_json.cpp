@@ -53,6 +53,17 @@ std::string base64_of(const tarsia_tensor& tensor) {
   return text;
 }
 
+std::string device_name(tarsia_device device) {
+  return registry::is_gpu(device) ? "gpu:" + std::to_string(device.id) : "cpu";
+}
+
+/// A copy of a tensor of the CPU on a GPU, done when this returns.
+StorageRef copy_on_gpu(const tarsia_tensor& from, tarsia_device gpu) {
+  StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, gpu));
+  registry::copy(copy.tensor(), from, registry::current_stream(gpu.id));
+  return copy;
+}
+
 json node_json(const Graph& graph, const Node& node) {
   const auto names = [&](const std::vector<ValueId>& values) {
     json list = json::array();
@@ -75,10 +86,13 @@ json node_json(const Graph& graph, const Node& node) {
       out["shape"] = shape_of(node.known);
       out["dtype"] =
           node.known.dtype.code == TARSIA_ANY_DTYPE ? json() : json(detail::dtype_name(node.known.dtype));
-      if (node.kind == NodeKind::input)
+      if (node.kind == NodeKind::input) {
         out["storage"] = k_storages[node.known.storage];
-      else
-        out["data"] = base64_of(node.tensor.tensor());
+        break;
+      }
+      if (registry::is_gpu(node.tensor.tensor().device))
+        out["device"] = device_name(node.tensor.tensor().device);
+      out["data"] = base64_of(node.tensor.tensor());
       break;
     case NodeKind::op: {
       out["op"] = node.op;
@@ -87,8 +101,7 @@ json node_json(const Graph& graph, const Node& node) {
       for (const NamedAttribute& attribute : node.attributes)
         attributes[attribute.name] = attribute.value.to_json();
       out["attributes"] = attributes;
-      if (node.device)
-        out["device"] = registry::is_gpu(*node.device) ? "gpu:" + std::to_string(node.device->id) : "cpu";
+      if (node.device) out["device"] = device_name(*node.device);
       break;
     }
     case NodeKind::gradient: {
@@ -156,7 +169,7 @@ class Object {
 
 class Reader {
  public:
-  explicit Reader(const json& text) : m_text(text) {}
+  Reader(const json& text, std::optional<tarsia_device> device) : m_text(text), m_device(device) {}
 
   Graph read() {
     Object top(m_text, "the text");
@@ -294,7 +307,10 @@ class Reader {
                           nullptr, &written, nullptr, sodium_base64_VARIANT_ORIGINAL) != 0 ||
         written != bytes)
       refuse();
-    return tensor;
+    std::optional<tarsia_device> device;
+    if (const json* given = object.find("device")) device = device_of(*given, object);
+    if (m_device) device = m_device;
+    return device && registry::is_gpu(*device) ? copy_on_gpu(tensor.tensor(), *device) : tensor;
   }
 
   static bool is_whole(const tarsia_meta& meta) {
@@ -382,6 +398,7 @@ class Reader {
   }
 
   const json& m_text;
+  std::optional<tarsia_device> m_device;  ///< of tensors; none: what the text says
   std::map<std::string, const json*, std::less<>> m_nodes;
   std::set<std::string> m_waiting;
   Graph m_graph;
@@ -401,7 +418,7 @@ std::string to_json(const Graph& graph) {
   return out.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-Graph from_json(std::string_view text) {
+Graph from_json(std::string_view text, std::optional<tarsia_device> device) {
   // What the parser would take in silence: a field that stands twice, and depths that would end in a stack
   // overflow.
   std::vector<std::set<std::string>> fields;
@@ -419,7 +436,7 @@ Graph from_json(std::string_view text) {
   } catch (const json::exception& e) {
     fail(std::string("the text is no JSON: ") + e.what());
   }
-  return Reader(parsed).read();
+  return Reader(parsed, device).read();
 }
 
 }  // namespace tarsia::graph

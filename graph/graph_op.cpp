@@ -104,6 +104,7 @@ class GraphOp {
   const tarsia_op& op() const { return m_op; }
   MemoryBuckets* buckets() const { return m_buckets.get(); }
   static bool is_graph(const tarsia_op& op) { return op.infer == &infer_op; }
+  bool changes_own_state() const { return m_changes_own; }
 
  private:
   void add_port(std::vector<tarsia_port>& ports, const std::string& name, std::uint32_t flags) {
@@ -119,16 +120,19 @@ class GraphOp {
       if (!entries[id]) continue;
       const tarsia_op& op = entries[id]->op();
       draws_random |= (op.flags & TARSIA_OP_RANDOM) != 0;
+      m_changes_own |= graph::changes_own_state(*entries[id]);
       const std::vector<ValueId>& values = m_forward.node(id).inputs;
       for (std::size_t i = 0; i < values.size(); ++i) {
         const bool changes = m_forward.node(id).flags[i] & TARSIA_PORT_MUTABLE;
         if (!changes || values[i] == k_none) continue;
         m_changes = true;
+        m_changes_own |= m_forward.node_of(values[i]).kind == NodeKind::state;
         for (std::size_t k = 0; k < m_inputs.size(); ++k)
           if (m_forward.node(m_forward.inputs()[k]).outputs[0] == values[i])
             m_inputs[k].flags |= TARSIA_PORT_MUTABLE;
       }
     }
+    m_changes |= m_changes_own;
     return draws_random;
   }
 
@@ -304,6 +308,7 @@ class GraphOp {
   std::uint32_t m_n_visible = 0;             ///< outputs that callers get
   std::shared_ptr<MemoryBuckets> m_buckets;  ///< null: each binding has a plan and arenas of its own
   bool m_changes = false;                    ///< an op changes a state or an input
+  bool m_changes_own = false;                ///< it is a state of this graph, or of one within it
   Graph m_backward;                          ///< the forward pass, and the nodes of its gradient
   std::vector<Given> m_given;                ///< of the backward pass
   std::vector<ValueId> m_gradients;          ///< of each input; k_none: it has none
@@ -334,6 +339,11 @@ registry::Ref<registry::OpEntry> make_op(const Graph& graph, const GraphOpOption
 MemoryBuckets* buckets_of(const registry::OpEntry& op) {
   return GraphOp::is_graph(op.declared()) ? static_cast<const GraphOp*>(op.declared().user)->buckets()
                                           : nullptr;
+}
+
+bool changes_own_state(const registry::OpEntry& op) {
+  return GraphOp::is_graph(op.declared()) &&
+         static_cast<const GraphOp*>(op.declared().user)->changes_own_state();
 }
 
 Executable* executable_of(const registry::BoundOp& bound) {

@@ -26,6 +26,10 @@ registry::Ref<registry::OpEntry> make_op(const Graph& graph, const GraphOpOption
 /// What the bindings of a graph's op share; null if each is on its own, and for other ops.
 MemoryBuckets* buckets_of(const registry::OpEntry& op);
 
+/// Whether an op is a graph that changes states which it holds, or which graphs within it hold. Its runs have
+/// an order, whoever uses its outputs.
+bool changes_own_state(const registry::OpEntry& op);
+
 /// What runs a bound op that make_op made; null for other ops. Lives as long as the bound op.
 Executable* executable_of(const registry::BoundOp& bound);
 

@@ -37,8 +37,13 @@ std::vector<std::vector<std::uint32_t>> dependencies_of(const Program& program, 
           overlap(plan.buffers[other], plan.buffers[buffer]))
         before[s].insert(before[s].end(), users[other].begin(), users[other].end());
   };
+  std::uint32_t last_change = k_none;  // the last step that changed states of its own
   for (std::uint32_t s = 0; s < n; ++s) {
     const Step& step = program.steps[s];
+    if (step.changes_own_state) {
+      if (last_change != k_none) before[s].push_back(last_change);
+      last_change = s;
+    }
     for (const std::vector<SlotId>* slots : {&step.inputs, &step.add_to})
       for (SlotId slot : *slots) {
         if (slot == k_none) continue;

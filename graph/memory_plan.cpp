@@ -18,6 +18,7 @@
 #include <set>
 
 #include "base/figures/elapsed.h"
+#include "graph/graph_op.h"
 
 namespace tarsia::graph {
 
@@ -28,6 +29,42 @@ constexpr std::uint64_t k_most_overlaps = 2'000'000;  // of place_by_weight: som
 std::uint64_t aligned(std::uint64_t bytes, tarsia_device device) {
   const std::uint64_t to = registry::is_gpu(device) ? k_gpu_alignment : k_cpu_alignment;
   return (bytes + to - 1) / to * to;
+}
+
+/// What the scratch of a call rounds each piece up to.
+std::uint64_t piece(std::uint64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+/// The bytes that the graph of a step keeps, if its op is one.
+std::uint64_t kept_within(const Step& step) {
+  const Executable* const inner = step.bound ? executable_of(*step.bound) : nullptr;
+  if (!inner) return 0;
+  std::uint64_t bytes = inner->plan().inner;
+  for (const ArenaSize& arena : inner->plan().arenas) bytes += arena.bytes;
+  return bytes;
+}
+
+/// The same of all steps. Those of one op, which share their memory, take turns.
+std::uint64_t kept_within(const Program& program) {
+  std::map<const MemoryBuckets*, std::uint64_t> shared;
+  std::uint64_t alone = 0;
+  for (const Step& step : program.steps) {
+    const std::uint64_t bytes = kept_within(step);
+    if (!bytes) continue;
+    if (const MemoryBuckets* const buckets = executable_of(*step.bound)->buckets())
+      shared[buckets] = std::max(shared[buckets], bytes);
+    else
+      alone += bytes;
+  }
+  for (const auto& [buckets, bytes] : shared) alone += bytes;
+  return alone;
+}
+
+std::int64_t elements_of(const tarsia_meta& meta) {
+  std::int64_t n = 1;
+  for (int i = 0; i < meta.ndim; ++i) n *= meta.shape[i];
+  return n;
 }
 
 /// The first pass.
@@ -86,13 +123,27 @@ class Sharing {
  private:
   BufferId add_workspace(const Step& step, std::uint32_t s) {
     Buffer buffer;
-    if (step.bound) buffer.bytes = step.bound->workspace(step.pass());
+    if (step.bound) buffer.bytes = scratch_of(step, m_plan.requests[s]);
     if (!buffer.bytes) return k_none;
     buffer.device = step.device;
     buffer.first = buffer.last = s;
     m_plan.workspace = std::max(m_plan.workspace, buffer.bytes);
     m_plan.buffers.push_back(buffer);
     return static_cast<BufferId>(m_plan.buffers.size() - 1);
+  }
+
+  /// What the implementation says, what is converted for it, and the copies that stand for requests which it
+  /// does not honour.
+  std::uint64_t scratch_of(const Step& step, const std::vector<std::uint8_t>& requests) const {
+    std::uint64_t bytes = step.bound->workspace(step.pass());
+    const auto add = [&](std::uint64_t more) {
+      if (more) bytes = piece(bytes) + more;
+    };
+    add(step.bound->converted_bytes(step.pass()));
+    const bool adds = step.bound->implementation(step.pass())->requests & 1u << TARSIA_REQUEST_ADD;
+    for (std::size_t o = 0; o < requests.size(); ++o)
+      if (requests[o] == TARSIA_REQUEST_ADD && !adds) add(m_program.slots[step.outputs[o]].bytes);
+    return bytes;
   }
 
   void continue_in(BufferId id, SlotId slot) {
@@ -120,6 +171,7 @@ class Sharing {
       // Nobody needs it any more, nor is it a result.
       if (m_last[from] != s || input.output != k_none) continue;
       if (input.bytes != output.bytes || !is_same(input.device, output.device)) continue;
+      if (elements_of(input.meta) != elements_of(output.meta)) continue;
       if (input.layout != output.layout) continue;
       // Where the step takes it twice, both have to allow it.
       bool everywhere = true;
@@ -395,7 +447,7 @@ void use_outputs_at_peak(MemoryPlan& plan) {
 /// The second pass.
 void place_all(MemoryPlan& plan) {
   plan.arenas.clear();
-  plan.bytes = 0;
+  plan.bytes = plan.inner;
   std::vector<std::vector<BufferId>> ids;
   for (BufferId id = 0; id < plan.buffers.size(); ++id) {
     Buffer& b = plan.buffers[id];
@@ -423,9 +475,16 @@ void place_all(MemoryPlan& plan) {
 MemoryPlan share_memory(const Program& program) {
   MemoryPlan plan;
   Sharing(program, plan).run();
-  std::vector<BufferId> all(plan.buffers.size());
+  plan.inner = kept_within(program);
+  std::vector<Buffer> live = plan.buffers;
+  for (std::uint32_t s = 0; plan.inner && s < program.steps.size(); ++s) {
+    Buffer& inner = live.emplace_back();
+    inner.bytes = kept_within(program.steps[s]);
+    inner.first = inner.last = s;
+  }
+  std::vector<BufferId> all(live.size());
   for (BufferId id = 0; id < all.size(); ++id) all[id] = id;
-  plan.lower_bound = largest_sum(plan.buffers, all, false);
+  plan.lower_bound = largest_sum(live, all, false);
   return plan;
 }
 

@@ -40,7 +40,8 @@ struct MemoryPlan {
   std::vector<std::vector<std::uint8_t>> requests;
   /// Slots of which the second took over the memory of the first, by the implementation's pair.
   std::vector<std::pair<SlotId, SlotId>> shared;
-  std::uint64_t bytes = 0;        ///< arenas and outputs
+  std::uint64_t inner = 0;        ///< the bytes that graphs within this one keep
+  std::uint64_t bytes = 0;        ///< arenas, outputs and `inner`
   std::uint64_t lower_bound = 0;  ///< the largest sum of the bytes that are live at one step
   std::uint64_t workspace = 0;    ///< the largest workspace of a step
   double milliseconds = 0;        ///< that planning took

@@ -91,6 +91,7 @@ std::string plan_json(const Program& program, const MemoryPlan& plan) {
   out["steps"] = json::array();
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
+    const BufferId workspace = plan.workspace_of[s];
     json requests = json::array();
     for (std::uint8_t request : plan.requests[s]) requests.push_back(k_requests[request & 3]);
     out["steps"].push_back({{"name", step.name},
@@ -98,7 +99,8 @@ std::string plan_json(const Program& program, const MemoryPlan& plan) {
                             {"device", device_text(step.device)},
                             {"inputs", names(step.inputs)},
                             {"outputs", names(step.outputs)},
-                            {"requests", requests}});
+                            {"requests", requests},
+                            {"workspace", workspace == k_none ? 0 : plan.buffers[workspace].bytes}});
   }
   out["values"] = json::array();
   for (SlotId id = 0; id < program.slots.size(); ++id) {

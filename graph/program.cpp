@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "graph/graph_op.h"
 #include "registry/elements/relayout.h"
 #include "registry/elements/tensor_math.h"
 #include "registry/measure/measure.h"
@@ -112,18 +113,23 @@ class Lowering {
       const Node& node = m_graph.node(id);
       if (!m_request.bound && changes_state(id)) m_needed[id] = true;
       if (!m_needed[id]) continue;
-      if (node.kind == NodeKind::gradient && !m_program.bound[node.forward]) m_needed[node.forward] = true;
+      // Its backward may need what the forward leaves in the op's state.
+      if (node.kind == NodeKind::gradient && !m_program.bound[node.forward] &&
+          m_entries[node.forward]->op().create_state)
+        m_needed[node.forward] = true;
       for (ValueId input : node.inputs) use(input);
       for (ValueId value : node.add_to) use(value);
     }
   }
 
+  /// Whether a node has effects beside its outputs: it changes a state, or an input where that lies.
   bool changes_state(NodeId id) const {
     const Node& node = m_graph.node(id);
     if (node.kind != NodeKind::op) return false;
-    return std::ranges::any_of(node.inputs, [&](ValueId input) {
-      return input != k_none && m_graph.node_of(input).kind == NodeKind::state;
-    });
+    if (changes_own_state(*m_entries[id])) return true;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i] != k_none && node.flags[i] & TARSIA_PORT_MUTABLE) return true;
+    return false;
   }
 
   void add(NodeId id) {
@@ -170,14 +176,8 @@ class Lowering {
     step.kind = StepKind::forward;
     step.name = node.name;
     step.device = node.device.value_or(m_program.device);
-    try {
-      const NodeRequest request(node, m_metas, step.device);
-      step.bound = m_program.bound[id];
-      if (!step.bound) step.bound = registry::bind(m_entries[id], request.request());
-    } catch (const Error& e) {
-      rethrow({e.code(), "graph, node '" + node.name + "': " + e.what(), {e.stage(), e.log()}, {}});
-    }
-    m_program.bound[id] = step.bound;
+    step.changes_own_state = changes_own_state(*m_entries[id]);
+    step.bound = bound_op(id, step.device);
     m_program.implementations.push_back({node.name, step.bound->implementation_name(TARSIA_FORWARD)});
     for (const std::string& text : step.bound->conversions(TARSIA_FORWARD))
       m_program.conversions.push_back({node.name, text});
@@ -196,6 +196,20 @@ class Lowering {
     step.add_to.assign(step.outputs.size(), k_none);
     m_program.steps.push_back(std::move(step));
     for (SlotId slot : changed) forget_copies(slot);
+  }
+
+  /// The bound op of a node.
+  registry::Ref<registry::BoundOp> bound_op(NodeId id, tarsia_device device) {
+    registry::Ref<registry::BoundOp>& bound = m_program.bound[id];
+    if (bound) return bound;
+    const Node& node = m_graph.node(id);
+    try {
+      const NodeRequest request(node, m_metas, device);
+      bound = registry::bind(m_entries[id], request.request());
+    } catch (const Error& e) {
+      rethrow({e.code(), "graph, node '" + node.name + "': " + e.what(), {e.stage(), e.log()}, {}});
+    }
+    return bound;
   }
 
   /// A slot has changed: what was copied of it is no longer its value.
@@ -229,9 +243,9 @@ class Lowering {
     Step step;
     step.kind = StepKind::backward;
     step.name = node.name;
-    step.bound = m_program.bound[node.forward];
     const Node& forward = m_graph.node(node.forward);
     step.device = forward.device.value_or(m_program.device);
+    step.bound = bound_op(node.forward, step.device);
     if (!step.bound->has_backward())
       throw Unsupported("graph, node '" + node.name + "': op '" + forward.op + "' has no backward for " +
                         registry::device_text(step.device));

@@ -52,7 +52,8 @@ struct Step {
   std::vector<SlotId> outputs;  ///< k_none: nobody wants it
   std::vector<SlotId> add_to;   ///< for each output the slot whose memory it continues and adds to, or k_none
   tarsia_device device;
-  bool is_flat = false;  ///< its op sees each tensor as row-major: all lie alike
+  bool is_flat = false;            ///< its op sees each tensor as row-major: all lie alike
+  bool changes_own_state = false;  ///< its op is a graph that changes states which it holds
 
   /// Of a step with a bound op.
   tarsia_pass pass() const { return kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD; }
@@ -97,8 +98,8 @@ struct ProgramRequest {
 };
 
 /// Chooses implementations and lists the steps that the outputs need. Nodes that nobody needs are left out,
-/// unless they change a state. Throws Unsupported where no implementation applies, and what binding throws;
-/// errors name the node.
+/// unless they change a state, or an input where it lies. Throws Unsupported where no implementation applies,
+/// and what binding throws; errors name the node.
 Program make_program(const ProgramRequest& request);
 
 }  // namespace tarsia::graph

@@ -106,9 +106,11 @@ class RegisteredGraph {
 class GraphHandle {
  public:
   GraphHandle() { check(tarsia_graph_create(&m_graph)); }
-  explicit GraphHandle(const std::string& json) {
-    const int32_t code =
-        wait_for("the graph", [&] { return tarsia_graph_from_json(json.data(), json.size(), &m_graph); });
+  GraphHandle(const std::string& json, nb::handle on) {
+    const tarsia_device device = on.is_none() ? tarsia_device{} : device_from(on);
+    const int32_t code = wait_for("the graph", [&] {
+      return tarsia_graph_from_json(json.data(), json.size(), on.is_none() ? nullptr : &device, &m_graph);
+    });
     if (raise_interruption()) {
       tarsia_graph_free(m_graph);
       throw nb::python_error();
@@ -399,7 +401,7 @@ void add_graph(nb::module_& module) {
   [[maybe_unused]] const nb::class_<RegisteredGraph> registered(module, "RegisteredGraph");
   nb::class_<GraphHandle>(module, "GraphHandle")
       .def(nb::init<>())
-      .def(nb::init<const std::string&>(), nb::arg("json"))
+      .def(nb::init<const std::string&, nb::handle>(), nb::arg("json"), nb::arg("device").none())
       .def("input", &GraphHandle::input, nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none(),
            nb::arg("storage"))
       .def("tensor", &GraphHandle::tensor, nb::arg("kind"), nb::arg("name"), nb::arg("array").none())

@@ -13,6 +13,7 @@
 #include "tools/library.h"
 #include "tools/opening.h"
 #include "tools/report.h"
+#include "tools/words.h"
 
 namespace tarsia::tools {
 namespace {
@@ -121,7 +122,9 @@ int check(const CheckCommand& command) {
   std::vector<std::string> ops = command.ops;
   for (const std::string& op : ops)
     if (std::find_if(names, names + n, [&](const char* name) { return op == name; }) == names + n) {
-      print_error(command.file + " has no op '" + op + "'");
+      const std::string near = nearest(op, {names, names + n});
+      print_error(command.file + " has no op '" + op + "'" +
+                  (near.empty() ? "" : "; did you mean '" + near + "'?"));
       return k_usage;
     }
   if (ops.empty()) ops.assign(names, names + n);

@@ -262,11 +262,16 @@ int call(int argc, char** argv) {
   bench_app->add_option("--device", bench_command.device, "Where the tensors are; otherwise where it runs")
       ->check(CLI::IsMember(std::vector<std::string>{"cpu", "gpu"}));
 
+  const std::vector<std::string> kinds{"op"};
+  const auto is_kind = [&](const std::string& word) {
+    if (std::ranges::find(kinds, word) != kinds.end()) return std::string();
+    const std::string near = nearest(word, kinds);
+    return "'" + word + "' is nothing to begin with; " +
+           (near.empty() ? "there is 'op'" : "did you mean '" + near + "'?");
+  };
   std::string new_kind, new_name, new_folder;
   CLI::App* new_app = app.add_subcommand("new", "Writes a folder to begin with: tarsia new op NAME");
-  new_app->add_option("WHAT", new_kind, "What to begin")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>{"op"}));
+  new_app->add_option("WHAT", new_kind, "What to begin: op")->required()->check(is_kind);
   new_app->add_option("NAME", new_name, "Its name")->required();
   new_app->add_option("--folder", new_folder, "Where; otherwise the name");
   bool new_class = false;

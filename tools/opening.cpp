@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,23 @@ bool has_errors_of_warnings(const CompileOptions& options) {
                              [](std::string_view name) { return name.starts_with("error"); });
 }
 
+/// Whether -Werror makes an error of the warnings of a name, which may be "". As for gcc, what is said of a
+/// name outweighs what is said of all, and the last word counts.
+bool is_made_error(const CompileOptions& options, std::string_view flag) {
+  bool all = false;
+  std::optional<bool> own;
+  for (std::string_view name : options.warnings) {
+    const bool off = name.starts_with("no-error");
+    if (off) name.remove_prefix(3);
+    if (name == "error") all = !off;
+    if (flag.empty() || !name.starts_with("error=")) continue;
+    name.remove_prefix(6);
+    // "unused" is the group of "unused-variable".
+    if (flag.starts_with(name) && (flag.size() == name.size() || flag[name.size()] == '-')) own = !off;
+  }
+  return own.value_or(all);
+}
+
 }  // namespace
 
 bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOptions& options,
@@ -53,6 +71,7 @@ bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOp
     return std::ranges::find(options.warnings, what) != options.warnings.end();
   };
   std::vector<tarsia_diagnostic> shown;
+  std::set<std::string> errors;  // their names
   bool fine = true, follow = true;
   for (std::size_t i = 0; i < warnings.size(); ++i) {
     const tarsia_diagnostic& one = warnings[i];
@@ -60,15 +79,18 @@ bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOp
     if (!is_note) {
       const std::string flag(flag_of(one.message));
       follow = !options.no_warnings && (flag.empty() || !asked("no-" + flag));
-      if (follow && std::string_view(one.severity) == "warning" &&
-          (asked("error") || (!flag.empty() && asked("error=" + flag))))
+      if (follow && std::string_view(one.severity) == "warning" && is_made_error(options, flag)) {
         fine = false;
+        if (!flag.empty()) errors.insert(flag);
+      }
       follow = follow && (!shown_before || shown_before->insert(text_of(warnings, i)).second);
     }
     if (follow) shown.push_back(one);
   }
   print_diagnostics(shown, sources);
-  if (!fine) print_error("-Werror makes errors of warnings");
+  std::string list;
+  for (const std::string& flag : errors) list += (list.empty() ? ": [-W" : ", [-W") + flag + "]";
+  if (!fine) print_error("-Werror makes errors of warnings" + list);
   return fine;
 }
 

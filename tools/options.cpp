@@ -2,6 +2,7 @@
 #include "tools/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Adds the option of a row according to the type of its member.
+/// Adds the option of a row according to the type of its member. Of one that has one value, the last one
+/// counts, as for gcc.
 class Adder {
  public:
   explicit Adder(CLI::App& command) : m_command(command) {}
@@ -22,6 +24,7 @@ class Adder {
   void operator()(const OptionRow& row, int& value) const {
     const OptionRange range = range_of(row);
     typed(m_command.add_option(names(row), value, help(row)), row)
+        ->take_last()
         ->check(CLI::Range(static_cast<int>(range.first), static_cast<int>(range.last)))
         ->capture_default_str();
   }
@@ -40,7 +43,7 @@ class Adder {
     Texts known;
     for_each_value(row, [&](std::string_view word) { known.emplace_back(word); });
     CLI::Option* option =
-        typed(m_command.add_option(names(row), value, help(row)), row)->capture_default_str();
+        typed(m_command.add_option(names(row), value, help(row)), row)->take_last()->capture_default_str();
     if (!known.empty()) option->check(CLI::IsMember(known));
   }
 
@@ -71,6 +74,7 @@ class Adder {
       value = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
     };
     typed(m_command.add_option_function<double>(names(row), take, help(row)), row)
+        ->take_last()
         ->check(CLI::Range(static_cast<double>(range.first), static_cast<double>(range.last)));
   }
 
@@ -101,16 +105,20 @@ void add_compile_options(CLI::App& command, CompileOptions& given) {
     if (!row.command.empty()) add(row, value);
   });
   const auto take = [&given](const std::vector<std::string>& names) {
-    for (const std::string& name : names)
-      if (name == "error" || name.starts_with("error=") || name.starts_with("no-"))
-        given.warnings.push_back(name);
-      else
+    for (const std::string& name : names) {
+      const bool of_one = name.starts_with("error=") || name.starts_with("no-error=");
+      const bool is_hidden = std::ranges::find(names, "no-" + name.substr(name.find('=') + 1)) != names.end();
+      if (of_one || name == "error" || name.starts_with("no-")) given.warnings.push_back(name);
+      // The compiler knows the names, and which warnings a group has.
+      if (of_one ? !is_hidden : name != "error" && !name.starts_with("no-"))
         given.options.cflags.push_back("-W" + name);
+    }
   };
   command
       .add_option_function<std::vector<std::string>>("-W", take,
                                                      "-WNAME shows warnings of this name, -Wno-NAME hides "
-                                                     "them, -Werror and -Werror=NAME make errors of them")
+                                                     "them, -Werror and -Werror=NAME make errors of them, "
+                                                     "and -Wno-error=NAME makes none")
       ->allow_extra_args(false)
       ->type_name("WARNING");
   command.add_flag("-w", given.no_warnings, "Hide all warnings");

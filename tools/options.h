@@ -18,7 +18,8 @@ struct CompileOptions {
   bool verbose = false;
   bool no_warnings = false;  ///< -w
   std::vector<std::string>
-      warnings;  ///< of -W: "error", "error=NAME", "no-NAME"; others are in options.cflags
+      warnings;  ///< of -W: "error", "no-error", "error=NAME", "no-error=NAME", "no-NAME". options.cflags has
+                 ///< those that name one warning and do not hide it, too, and others alone
 };
 
 /// Adds the options to `command`: those of the table that have a name in the command, and --verbose.

@@ -53,6 +53,10 @@ int compile_all(const std::vector<Job>& jobs, const PackCommand& command) {
       const Job& job = jobs[i];
       Options options = options_for(job.source->sources, command.options, job.source->path);
       if (!job.arch.empty()) options.arch = {job.arch};
+      // They would belong to the key, by which a program finds its modules in the pack.
+      std::erase_if(options.cflags, [](const std::string& flag) {
+        return flag.starts_with("-Werror=") || flag.starts_with("-Wno-error=");
+      });
       const std::vector<tarsia_file> files = job.source->files();
       const detail::CompileRequest request(options, files);
       const int32_t code = tarsia_cache_fill(request.files(), request.n_files(), request.options());

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <vector>
@@ -14,9 +15,13 @@
 namespace tarsia {
 namespace {
 
+// Python keeps memory until it ends, which is no leak. ThreadSanitizer makes its report of a crash within the
+// handler of Tarsia's that calls it, allocates memory there, and would report that.
 constexpr Sanitizer k_sanitizers[] = {
-    {"address", "AddressSanitizer", "__asan_init", "libclang_rt.asan-x86_64.so", "ASAN_OPTIONS"},
-    {"thread", "ThreadSanitizer", "__tsan_init", "libclang_rt.tsan-x86_64.so", "TSAN_OPTIONS"}};
+    {"address", "AddressSanitizer", "__asan_init", "libclang_rt.asan-x86_64.so", "ASAN_OPTIONS",
+     "detect_leaks=0"},
+    {"thread", "ThreadSanitizer", "__tsan_init", "libclang_rt.tsan-x86_64.so", "TSAN_OPTIONS",
+     "detect_leaks=0:report_signal_unsafe=0"}};
 
 template <class Is>
 const Sanitizer* find_sanitizer(Is is) {
@@ -39,7 +44,7 @@ bool is_in_process(const Sanitizer& sanitizer) {
 }
 
 bool is_sanitizer_in_process() {
-  return std::ranges::any_of(k_sanitizers, is_in_process);
+  return find_sanitizer(is_in_process) != nullptr;
 }
 
 std::string library_of(const Sanitizer& sanitizer) {
@@ -58,6 +63,17 @@ std::string library_of(const Sanitizer& sanitizer) {
 
 void require_in_process(const Sanitizer& sanitizer, const std::string& what) {
   if (is_in_process(sanitizer)) return;
+  if (const Sanitizer* other = find_sanitizer(is_in_process))
+    throw LoadError(what + " needs " + sanitizer.name + ", and this process has " + other->name +
+                    ": a process has one sanitizer. Load it in another program");
+  if (std::getenv("TARSIA_RUNS_SCRIPT"))
+    throw LoadError(
+        what + " needs " + sanitizer.name +
+        ", which must be in a process from its start. `python -m tarsia SCRIPT` starts the script "
+        "again with it, but this process is one that the script has started, such as a worker of "
+        "multiprocessing: it has the sanitizer that the script itself had then. Load a library with "
+        "debug=\"" +
+        std::string(sanitizer.mode) + "\" in the script before it starts others");
   const std::string library = library_of(sanitizer);
   throw LoadError(
       what + " needs " + sanitizer.name +

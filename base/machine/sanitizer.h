@@ -12,6 +12,7 @@ struct Sanitizer {
   const char* start;      ///< the function by which each module asks for the library: "__asan_init"
   const char* file;       ///< the library's, of LLVM
   const char* options;    ///< the variable that holds its options: "ASAN_OPTIONS"
+  const char* quiet;  ///< options that Tarsia needs: what its own code does is none of the program's faults
 };
 
 /// The sanitizer of a value of the option debug; null: the value asks for none.
@@ -30,6 +31,7 @@ bool is_sanitizer_in_process();
 std::string library_of(const Sanitizer& sanitizer);
 
 /// Throws LoadError, which says how to start the program, unless the process has it. `what` would be loaded.
+/// TARSIA_RUNS_SCRIPT in the environment says that the program was started that way.
 void require_in_process(const Sanitizer& sanitizer, const std::string& what);
 
 }  // namespace tarsia

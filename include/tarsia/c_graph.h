@@ -74,9 +74,11 @@ TARSIA_API int32_t tarsia_graph_gradient(tarsia_graph* graph, tarsia_graph_value
 /// Writes a graph as JSON, its tensors included. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_graph_to_json(const tarsia_graph* graph, char** json);
 
-/// Reads a graph that tarsia_graph_to_json wrote. The caller frees `*graph`. Errors: TARSIA_ARGUMENT_VALUE
-/// for text that is none, unknown fields and cycles; those of tarsia_graph_add.
-TARSIA_API int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, tarsia_graph** graph);
+/// Reads a graph that tarsia_graph_to_json wrote. Its constants, parameters and states lie on `device`; null:
+/// where the text says. The caller frees `*graph`. Errors: TARSIA_ARGUMENT_VALUE for text that is none,
+/// unknown fields and cycles; those of tarsia_graph_add; TARSIA_CUDA_ERROR for a GPU that is not there.
+TARSIA_API int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, const tarsia_device* device,
+                                          tarsia_graph** graph);
 
 /// Describes a graph as JSON: `inputs`, `outputs` and `nodes`, each with its name and values. Free `*json`
 /// with tarsia_free.

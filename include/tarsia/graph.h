@@ -357,10 +357,12 @@ class Graph {
     detail::check(tarsia_graph_to_json(m_graph, &text));
     return taken(text);
   }
-  /// Reads what to_json() wrote. Throws ArgumentError that names the node, and NotFound for an op.
-  static Graph from_json(std::string_view text) {
+  /// Reads what to_json() wrote. Its constants, parameters and states lie on `device`; without one, where the
+  /// text says. Throws ArgumentError that names the node, NotFound for an op, and CudaError for a GPU that is
+  /// not there.
+  static Graph from_json(std::string_view text, std::optional<Device> device = {}) {
     tarsia_graph* graph = nullptr;
-    detail::check(tarsia_graph_from_json(text.data(), text.size(), &graph));
+    detail::check(tarsia_graph_from_json(text.data(), text.size(), device ? &*device : nullptr, &graph));
     return Graph(graph);
   }
 

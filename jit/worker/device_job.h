@@ -62,7 +62,7 @@ class DeviceJob {
   void run_clang(Outcome& outcome, const std::string& why);
   bool add_header_kernels(Outcome& outcome) const;
   Digest key_of_headers() const;
-  NvrtcMessages messages() const { return {m_slice, has_system_headers(m_request.options)}; }
+  NvrtcMessages messages() const { return {m_slice, m_request.options}; }
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;

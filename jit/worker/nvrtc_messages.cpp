@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "jit/worker/device_limits.h"
-#include "jit/worker/source/missing_names.h"
 #include "jit/worker/source/names/words.h"
 
 namespace tarsia::jit {
@@ -34,6 +33,12 @@ std::string without_arguments(llvm::StringRef symbol) {
   return name;
 }
 
+/// 20 of "c++20".
+int version_of(llvm::StringRef standard) {
+  int version = 0;
+  return standard.take_back(2).getAsInteger(10, version) ? Compiled().standard : version;
+}
+
 /// The line of the word's first place in a text, outside of comments of one line; 0 if it has none.
 int line_of_word(llvm::StringRef text, llvm::StringRef word) {
   for (int line = 1; !text.empty(); ++line) {
@@ -45,6 +50,10 @@ int line_of_word(llvm::StringRef text, llvm::StringRef word) {
 }
 
 }  // namespace
+
+NvrtcMessages::NvrtcMessages(const DeviceSlice& slice, const CompileOptions& options)
+    : m_slice(slice),
+      m_how{.system_headers = has_system_headers(options), .standard = version_of(options.std)} {}
 
 const HostName* NvrtcMessages::find_host_name(std::string_view name) const {
   for (const auto& names : m_slice.host_names)
@@ -120,7 +129,7 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
     if (!found) {
       const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);
       if (file != m_slice.files.end() && diagnostic.severity != Severity::warning)
-        diagnostic.message += missing_device_name_remedy(diagnostic, file->text, m_system_headers);
+        diagnostic.message += missing_device_name_remedy(diagnostic, file->text, m_how);
       continue;
     }
     const std::string place = place_of(*found);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/compile.h"
+#include "jit/worker/source/missing_names.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
@@ -13,8 +14,7 @@ namespace tarsia::jit {
 /// Reads messages about one slice, which must outlive it.
 class NvrtcMessages {
  public:
-  NvrtcMessages(const DeviceSlice& slice, bool system_headers)
-      : m_slice(slice), m_system_headers(system_headers) {}
+  NvrtcMessages(const DeviceSlice& slice, const CompileOptions& options);
 
   /// Adds remedies: of names that NVRTC does not know since they are the host's, it says that they are; of
   /// others, which header has them.
@@ -35,7 +35,7 @@ class NvrtcMessages {
   void explain_unresolved(Diagnostic& diagnostic) const;
 
   const DeviceSlice& m_slice;
-  const bool m_system_headers;
+  const Compiled m_how;
 };
 
 }  // namespace tarsia::jit

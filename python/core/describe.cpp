@@ -85,7 +85,7 @@ PyObject* describe_op(const tarsia_op& op) {
                                    [&](uint64_t i) { return PyUnicode_FromString(op.backward_needs[i]); })
                         : Ref::borrow(Py_None).release();
   return Py_BuildValue(
-      "{sI sN sN sN sN sN sN sN sN sN sN sN}", "flags", op.flags, "inputs",
+      "{sI sN sN sN sN sN sN sN sN sN sN sN sN}", "flags", op.flags, "inputs",
       describe_ports(op.inputs, op.n_inputs), "outputs", describe_ports(op.outputs, op.n_outputs),
       "attributes",
       tuple_of(op.n_attributes, [&](uint64_t i) { return describe_attribute(op.attributes[i]); }),
@@ -93,7 +93,7 @@ PyObject* describe_op(const tarsia_op& op) {
       PyBool_FromLong(op.infer != nullptr), "state", PyBool_FromLong(op.create_state != nullptr),
       "backward_needs", needs, "amends_needs", PyBool_FromLong(has_needs && op.needs), "tells_visible",
       PyBool_FromLong(op.size >= offsetof(tarsia_op, visible) + sizeof op.visible && op.visible),
-      "names_inputs", PyBool_FromLong(names_inputs(op)));
+      "names_inputs", PyBool_FromLong(names_inputs(op)), "location", text_object(op.location));
 }
 
 }  // namespace tarsia::python

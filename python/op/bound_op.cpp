@@ -102,6 +102,15 @@ PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint3
   return code ? raise_last_error() : outputs.object();
 }
 
+PyObject* run_forward(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+                      const OutputArguments& output_arguments) {
+  const uint32_t n_inputs = pass.bound->n_inputs;
+  if (n >= n_inputs) return run(pass, frame, inputs, n, output_arguments);
+  auto** all = frame.room_for<const tarsia_tensor*>(n_inputs);  // optional ones at the end may be left out
+  for (uint32_t i = 0; i < n_inputs; ++i) all[i] = i < n ? inputs[i] : nullptr;
+  return run(pass, frame, all, n_inputs, output_arguments);
+}
+
 /// The keywords of a bound op's call.
 bool read_output_arguments(const tarsia_op& op, PyObject* names, PyObject* const* values,
                            OutputArguments& output_arguments) {
@@ -134,6 +143,20 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, op, args, n, inputs)) return nullptr;
     return run_bound(object, frame, inputs, n, output_arguments);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// bound.with_hidden(*inputs): as a call, with the hidden outputs.
+PyObject* with_hidden(PyObject* object, PyObject* const* args, Py_ssize_t n) {
+  try {
+    const Bound& bound = self_of(object)->bound;
+    const auto count = static_cast<uint32_t>(n);
+    Frame frame;
+    auto** inputs = frame.room_for<const tarsia_tensor*>(count);
+    if (!read_inputs(frame, *bound.description, args, count, inputs)) return nullptr;
+    return run_forward({&bound, TARSIA_FORWARD, true}, frame, inputs, count, {});
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -293,6 +316,10 @@ PyMethodDef g_methods[] = {
      "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None)\n--\n\n"
      "A tuple of the gradients of the inputs, None for inputs without gradient. Each "
      "argument is a tensor or a list of tensors; the tensors may also be given in one row."},
+    {"with_hidden", as_method(with_hidden), METH_FASTCALL,
+     "with_hidden($self, /, *inputs)\n--\n\n"
+     "Runs the op as a call does, and gives all of its outputs, hidden ones included: what backward takes "
+     "as outputs."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef g_properties[] = {
     {"has_backward", get_has_backward, nullptr, "Whether backward() can be called.", nullptr},
@@ -477,14 +504,7 @@ bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* cons
 
 PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
                     const OutputArguments& output_arguments) {
-  const Bound* self = &self_of(bound)->bound;
-  if (n < self->n_inputs) {  // optional ones at the end may be left out
-    auto** all = frame.room_for<const tarsia_tensor*>(self->n_inputs);
-    for (uint32_t i = 0; i < self->n_inputs; ++i) all[i] = i < n ? inputs[i] : nullptr;
-    inputs = all;
-    n = self->n_inputs;
-  }
-  return run({self, TARSIA_FORWARD}, frame, inputs, n, output_arguments);
+  return run_forward({&self_of(bound)->bound, TARSIA_FORWARD}, frame, inputs, n, output_arguments);
 }
 
 PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n,

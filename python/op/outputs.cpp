@@ -84,7 +84,7 @@ const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* ob
 }
 
 bool Pass::is_hidden(uint32_t i) const {
-  return pass == TARSIA_FORWARD && bound->outputs[i].flags & TARSIA_PORT_HIDDEN;
+  return !shows_hidden && pass == TARSIA_FORWARD && bound->outputs[i].flags & TARSIA_PORT_HIDDEN;
 }
 
 bool Pass::is_wanted(uint32_t i) const {

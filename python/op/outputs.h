@@ -27,6 +27,7 @@ struct Bound {
 struct Pass {
   const Bound* bound;
   tarsia_pass pass;
+  bool shows_hidden = false;  ///< the caller gets hidden outputs, too
 
   uint32_t n() const { return pass == TARSIA_FORWARD ? bound->n_outputs : bound->n_inputs; }
   const tarsia_meta& meta(uint32_t i) const {

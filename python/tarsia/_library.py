@@ -392,7 +392,7 @@ def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
 
         recipe, source = recipe_of(to_path(source, "source"), _name(name), values)
     else:
-        recipe = Recipe(_files(source), _name(name), values)
+        recipe = Recipe(_files(source, "pathlib.Path({!r})"), _name(name), values)
     place = callers_place()
     try:
         _tarsia.compile(recipe.files, recipe.options(loads=False), to_path(output, "output"))
@@ -440,11 +440,17 @@ _HEADERS = (".cuh", ".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inl", ".inc")
 _SOURCES = (".cu", ".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
 
 
-def _files(source):
+def _files(source, for_path="tarsia.load({!r})"):
+    """The files of a recipe. for_path: what is written where the source is a file."""
     if isinstance(source, dict):
         return to_texts(source.items(), "a file's name in the source", "the source of {!r}")
+    if isinstance(source, os.PathLike):
+        raise _errors.ArgumentTypeError("source must be a str, or a dict of file name to str, got a path; for a file write "
+                                        f"{for_path.format(os.fspath(source))}")
     if not isinstance(source, (str, bytes, bytearray)):
         raise type_error("source", "a str, or a dict of file name to str", source)
+    if isinstance(source, str) and source.endswith(_SOURCES) and "\n" not in source and "\0" not in source and os.path.isfile(source):
+        raise _errors.ArgumentValueError(f"source is the text itself, and {source!r} is the path of a file: write {for_path.format(source)}")
     _tarsia.count_source(None, len(source), 0)
     return [(None, to_bytes(source, "source"))]
 

@@ -188,10 +188,20 @@ _warned = set()  # what this process has shown
 
 def warn_of_conversions(op, direction, conversions):
     """Warns, once in a process, that calls of an op convert sparse tensors."""
+    _warn_once(f"op '{op}', {direction}: no implementation takes these storage types, so every call converts "
+               f"{', '.join(conversions)}")
+
+
+def warn_of_graph(conversions):
+    """The same of the nodes of a graph. Of its conversions, those of devices and layouts are none."""
+    for text in conversions:
+        if " -> dense" in text or "dense -> " in text:
+            _warn_once(f"graph, node {text}: no implementation takes this storage type, so every call converts it")
+
+
+def _warn_once(text):
     from ._compile.loading import warn_caller
 
-    text = (f"op '{op}', {direction}: no implementation takes these storage types, so every call converts "
-            f"{', '.join(conversions)}")
     if text not in _warned:
         warn_caller(StorageFallbackWarning(text))
         _warned.add(text)  # not if it became an error: then it is one the next time, too

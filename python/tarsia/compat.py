@@ -56,21 +56,25 @@ def _ffi():
 
 
 class _Unbuilt:
-    """Finds extensions that nobody has built yet: it runs the build scripts of their folder that name them, without their
-    main part. Python asks it for every module that is not there."""
+    """Finds extensions that nobody has built yet: it runs the build scripts that name them, without their main part. They lie in
+    the folder of the package that is imported from, or in one above it. Python asks it for every module that is not there."""
 
     def __init__(self):
         self._tried = set()
 
     def find_spec(self, name, path=None, target=None):
-        folders = [sys.path[0]] if path is None else [os.path.dirname(one) for one in path]
-        for folder in folders:
-            if self._build(folder, name.rpartition(".")[2]):
-                importlib.invalidate_caches()
-                places = [folder] if "." not in name else list(sys.modules[name.rpartition(".")[0]].__path__)
-                found = importlib.machinery.PathFinder.find_spec(name, places)
-                if found:
-                    return found
+        *outer, last = name.split(".")
+        words = [last]
+        if outer and last == f"_{outer[-1]}":  # the old builder's package imports the extension from the module beside it
+            words.append(outer[-1])
+        places = [sys.path[0]] if path is None else list(path)
+        for folder in _folders(places, len(outer)):
+            for word in words:
+                if self._build(folder, word):
+                    importlib.invalidate_caches()
+                    found = importlib.machinery.PathFinder.find_spec(name, places)
+                    if found:
+                        return found
         return None
 
     def _build(self, folder, word):
@@ -87,10 +91,20 @@ class _Unbuilt:
         return bool(wanted)
 
 
+def _folders(places, depth):
+    """The places, and the folders above them as far as the outermost package's is."""
+    found = {}
+    for place in map(os.path.abspath, places):
+        for _ in range(depth + 1):
+            found[place] = None
+            place = os.path.dirname(place)
+    return list(found)
+
+
 def _build_scripts(folder, word):
     """The scripts that create extensions and have the word in their text."""
     try:
-        names = sorted(os.listdir(folder or "."))
+        names = sorted(os.listdir(folder))
     except OSError:
         return
     for name in names:

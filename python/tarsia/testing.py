@@ -73,7 +73,8 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
 
     It checks inference; forward and backward in every dtype that the op takes; the gradient against finite differences; write
     requests; whether elements stay unwritten, whether anything outside of the outputs is written, and whether results are the same
-    every time. A hidden output may stay unwritten if no backward reads it. It seeds the random states anew.
+    every time, up to the rounding of sums that are added in another order. A hidden output may stay unwritten if no backward reads
+    it. It seeds the random states anew.
 
     shapes: of the inputs; by default it tries common ones.
     dtypes: one name, or one for each shape.

@@ -230,7 +230,11 @@ CheckValue row_major(CheckValue value, const std::int64_t* strides) {
   return relaid(std::move(value), nullptr, strides);
 }
 
-std::string difference(const CheckValue& a, const CheckValue& b, double tolerance) {
+namespace {
+
+/// Where they differ and `are_alike(x, y)` does not hold, or "".
+template <class Alike>
+std::string difference_but(const CheckValue& a, const CheckValue& b, Alike are_alike) {
   if (a.indices != b.indices || a.indptr != b.indptr) return "the indices differ";
   if (a.data.size() != b.data.size()) return "the sizes differ";
   if (a.data == b.data) return "";
@@ -240,10 +244,7 @@ std::string difference(const CheckValue& a, const CheckValue& b, double toleranc
   for (std::int64_t i = 0; i < n; ++i) {
     const size_t at = static_cast<size_t>(i) * bytes;
     if (std::memcmp(a.data.data() + at, b.data.data() + at, bytes) == 0) continue;
-    const double x = get_number(a, i), y = get_number(b, i);
-    if (tolerance > 0 &&
-        (std::fabs(x - y) <= tolerance * (1 + std::fabs(y)) || (std::isnan(x) && std::isnan(y))))
-      continue;
+    if (are_alike(get_number(a, i), get_number(b, i))) continue;
     if (!differing++) first = i;
   }
   if (!differing) return "";
@@ -252,9 +253,43 @@ std::string difference(const CheckValue& a, const CheckValue& b, double toleranc
          (differing > 1 ? ", and " + std::to_string(differing - 1) + " more differ" : "");
 }
 
+bool has_reals(tarsia_dtype dtype) {
+  return is_real(dtype) || dtype.code == TARSIA_COMPLEX;
+}
+
+}  // namespace
+
+std::string difference(const CheckValue& a, const CheckValue& b, double tolerance) {
+  return difference_but(a, b, [&](double x, double y) {
+    return tolerance > 0 &&
+           (std::fabs(x - y) <= tolerance * (1 + std::fabs(y)) || (std::isnan(x) && std::isnan(y)));
+  });
+}
+
+double magnitude_of(const CheckValue& value) {
+  double largest = 0;
+  if (!has_reals(value.meta.dtype)) return largest;
+  for (std::int64_t i = 0, n = count_numbers(value); i < n; ++i)
+    if (const double number = std::fabs(get_number(value, i)); std::isfinite(number))
+      largest = std::max(largest, number);
+  return largest;
+}
+
+std::string difference_beyond_rounding(const CheckValue& a, const CheckValue& b, double magnitude) {
+  const double most = rounding_of(a.meta.dtype) * std::max({magnitude, magnitude_of(a), magnitude_of(b)});
+  return difference_but(a, b, [&](double x, double y) { return std::fabs(x - y) <= most && most > 0; });
+}
+
+double rounding_of(tarsia_dtype dtype) {
+  if (!has_reals(dtype)) return 0;
+  const int bits = scalar_of(dtype).bits;
+  const int digits = bits == 64 ? 52 : bits == 32 ? 23 : dtype.code == TARSIA_BFLOAT ? 7 : 10;
+  return std::min(16 * std::ldexp(1., -digits), tolerance_of(dtype));
+}
+
 double tolerance_of(tarsia_dtype dtype) {
   if (dtype.code == TARSIA_BFLOAT) return 3e-2;
-  if (!is_real(dtype) && dtype.code != TARSIA_COMPLEX) return 0;
+  if (!has_reals(dtype)) return 0;
   const int bits = scalar_of(dtype).bits;
   return bits == 64 ? 1e-9 : bits == 32 ? 1e-4 : 1e-2;
 }

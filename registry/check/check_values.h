@@ -42,6 +42,14 @@ CheckValue row_major(CheckValue value, const std::int64_t* strides);
 
 /// Where they differ, or "". `tolerance` is relative to 1 + |b|; 0 means bit for bit.
 std::string difference(const CheckValue& a, const CheckValue& b, double tolerance);
+/// The largest of the finite reals, without its sign; 0 for integers.
+double magnitude_of(const CheckValue& value);
+/// Where they differ by more than the rounding of sums that are added in another order, or "". Reals may
+/// differ by rounding_of() their dtype, relative to the largest of `magnitude` and of all their numbers;
+/// integers, and what is not finite, may not differ in a bit.
+std::string difference_beyond_rounding(const CheckValue& a, const CheckValue& b, double magnitude);
+/// 16 units in the last place of 1, but at most tolerance_of(); 0 for integers.
+double rounding_of(tarsia_dtype dtype);
 /// The tolerance for results of this dtype.
 double tolerance_of(tarsia_dtype dtype);
 

@@ -69,6 +69,13 @@ class PassCheck {
   bool is_compared(size_t i) const { return m_compared[i]; }
   /// What it left in inputs that it writes to without declaring it.
   const std::vector<CheckValue>& left() const { return m_left; }
+  /// The largest number that goes in.
+  double magnitude() const {
+    double largest = 0;
+    for (const auto* values : {&m_inputs, &m_gradients})
+      for (const CheckValue& value : *values) largest = std::max(largest, magnitude_of(value));
+    return largest;
+  }
 
   /// An error of the first run is reported in `error`, and does not count as a result yet.
   PassOutcome run_all(std::string& error) {
@@ -171,14 +178,18 @@ class PassCheck {
     return m_backward ? session.backward(pass) : session.forward(pass);
   }
 
-  std::string differences(const CheckOutcome& a, const CheckOutcome& b, double tolerance = 0) const {
+  /// Between two runs of the same. Threads that add to one place do so in any order, so that reals may
+  /// differ by rounding.
+  std::string differences(const CheckOutcome& a, const CheckOutcome& b) const {
     if (a.code || b.code) return a.code ? a.error : b.error;
     for (size_t i = 0; i < m_metas.size(); ++i)
       if (m_compared[i])
-        if (std::string text = difference(a.outputs[i], b.outputs[i], tolerance); !text.empty())
+        if (std::string text = difference_beyond_rounding(a.outputs[i], b.outputs[i], magnitude());
+            !text.empty())
           return output_name(i) + ": " + text;
     for (size_t k = 0; k < a.written.size(); ++k)
-      if (std::string text = difference(a.written[k], b.written[k], tolerance); !text.empty())
+      if (std::string text = difference_beyond_rounding(a.written[k], b.written[k], magnitude());
+          !text.empty())
         return m_written_names[k] + " after the run: " + text;
     return "";
   }
@@ -234,7 +245,7 @@ class PassCheck {
             if (!difference(outcome.outputs[i], before[i], 0).empty())
               fault = output_name(i) + " is written to";
           } else if (m_compared[i]) {
-            const std::string text = difference(outcome.outputs[i], m_result[i], 0);
+            const std::string text = difference_beyond_rounding(outcome.outputs[i], m_result[i], magnitude());
             if (!text.empty()) fault = output_name(i) + " is another if one is not asked for: " + text;
           }
         }
@@ -508,7 +519,8 @@ class OpCheck {
     PassCheck check(m_op, other, pass, unread);
     if (check.run_all(error) != PassOutcome::ran) return false;
     for (size_t i = 0; i < check.result().size(); ++i)
-      if (!difference(check.result()[i], with_own.result()[i], 0).empty()) return true;
+      if (!difference_beyond_rounding(check.result()[i], with_own.result()[i], with_own.magnitude()).empty())
+        return true;
     return false;
   }
 

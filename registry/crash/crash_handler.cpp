@@ -37,10 +37,15 @@ constexpr Watched k_watched[] = {
     {SIGTRAP, "SIGTRAP", "trap"},
     {SIGSYS, "SIGSYS", "system call that is not allowed"}};
 
+const Watched& watched_of(int signal) {
+  for (const Watched& watched : k_watched)
+    if (watched.signal == signal) return watched;
+  return k_watched[0];  // there are handlers for these alone
+}
+
 struct sigaction g_before[NSIG];  // what a signal did before; written before the handlers are there
 std::atomic<pthread_t> g_reporter{};
 std::atomic<bool> g_reported{false};
-int g_failures = 0;     // of the report; the reporter's
 SignalFrames g_frames;  // the reporter's
 
 // What a thread does: one of these at most, the innermost.
@@ -52,13 +57,21 @@ struct Activity {
   bool is_known() const { return loading || step || call; }
 };
 
-// The crash whose frames the reporter looks for, while it looks.
-struct Pending {
-  const Watched* watched = nullptr;
+// The parts of a report, in their order. A part may crash itself, over a stack that was overwritten. It is
+// left out then: the handler that runs for it goes on behind it, with what is known without it.
+enum class Part { activity, stack, heading, plain_heading, frames, remarks };
+
+// What the reporter reports.
+struct Report {
+  const char* what = nullptr;  // null: there is none
+  const char* signal = nullptr;
   siginfo_t info{};
+  ucontext_t* context = nullptr;  // of the code that the signal interrupted
   Activity activity;
-  bool has_heading = false;  // it is written
-} g_pending;
+  const LoadingModule* loading = nullptr;
+  Part part = Part::activity;  // under way
+  bool lacks_call = false, lacks_frames = false;
+} g_report;
 
 /// The innermost call under way of which something is known, and that began after `outer`; null: none.
 tarsia_call_context* running_call(const ThreadRecord& record, const tarsia_call_context* outer) {
@@ -199,37 +212,66 @@ void write_findings(SignalText& text) {
       &text);
 }
 
-void write_heading(const char* what, const char* signal, const siginfo_t& info, const Activity& activity) {
+void write_heading(const Report& report, const Activity* activity) {
   SignalText text(report_descriptor());
-  text.add("tarsia: ").add(what).add(" (").add(signal);
-  if (has_address(info.si_signo, info))
-    text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
+  text.add("tarsia: ").add(report.what).add(" (").add(report.signal);
+  if (has_address(report.info.si_signo, report.info))
+    text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(report.info.si_addr));
   text.add(")");
-  write_where(text, activity);
+  if (!activity) {
+    text.add("\n");
+    return;
+  }
+  write_where(text, *activity);
   text.add(t_note);
   write_findings(text);
 }
 
-void write_report(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
-                  const Activity& activity) {
-  write_heading(what, signal, info, activity);
-  g_pending.has_heading = true;
-  write_frames(g_frames, record ? record->loading.load() : nullptr);
+/// Writes the report from a part on that is behind what it is about.
+void write_report(Part from) {
+  Report& at = g_report;
+  if (from <= Part::heading) {
+    at.part = Part::heading;
+    write_heading(at, &at.activity);
+  } else if (from == Part::plain_heading) {
+    at.part = Part::plain_heading;
+    write_heading(at, nullptr);
+  }
+  if (from <= Part::frames) {
+    at.part = Part::frames;
+    write_frames(g_frames, at.loading);
+  }
+  at.part = Part::remarks;
+  SignalText text(report_descriptor());
+  if (at.lacks_frames) text.add("tarsia: the frames of a crash cannot be read: the stack is damaged\n");
+  if (at.lacks_call) text.add("tarsia: what the call was given cannot be read\n");
 }
 
-/// The report has crashed itself, so many times: over the frames, or over what a call was given. Each time it
-/// leaves out more.
-void report_less(int times) {
-  const Pending& at = g_pending;
-  if (!at.watched || times > 2) return;
-  const char* what = what_happened(*at.watched, at.info, false);
-  if (times == 1 && !at.has_heading && at.activity.is_known())
-    write_heading(what, at.watched->name, at.info, at.activity);
-  else if (!at.has_heading)
-    SignalText(report_descriptor()).add("tarsia: ").add(what).add(" (").add(at.watched->name).add(")\n");
-  SignalText(report_descriptor())
-      .add(times == 1 ? "tarsia: the frames of a crash cannot be read: the stack is damaged\n"
-                      : "tarsia: what the call was given cannot be read\n");
+/// The report has crashed itself.
+void report_less() {
+  Report& at = g_report;
+  if (!at.what) return;
+  switch (at.part) {
+    case Part::activity:
+      at.lacks_call = true;
+      at.part = Part::stack;
+      collect_frames(*at.context, g_frames);
+      return write_report(Part::plain_heading);
+    case Part::stack:
+      at.lacks_frames = true;
+      g_frames.clear();
+      g_frames.add({static_cast<std::uintptr_t>(at.context->uc_mcontext.gregs[REG_RIP]), true});
+      return write_report(at.lacks_call ? Part::plain_heading : Part::heading);
+    case Part::heading:
+      at.lacks_call = true;
+      return write_report(Part::plain_heading);
+    case Part::plain_heading:
+    case Part::frames:
+      at.lacks_frames = true;
+      return write_report(Part::remarks);
+    case Part::remarks:
+      return;
+  }
 }
 
 /// Another thread reports, and then ends the process: who ended it now would cut the report off.
@@ -256,8 +298,8 @@ void end_report() {
   g_reporter = pthread_t{};
 }
 
-/// What would have happened without us.
-void chain(int signal, siginfo_t* info, void* context) {
+/// What would have happened without us. `comes_again`: the fault does, when the handler returns.
+void chain(int signal, siginfo_t* info, void* context, bool comes_again) {
   const struct sigaction& before = g_before[signal];
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);
@@ -271,38 +313,52 @@ void chain(int signal, siginfo_t* info, void* context) {
   struct sigaction normal{};
   normal.sa_handler = SIG_DFL;
   ::sigaction(signal, &normal, nullptr);
-  // A fault comes again when the handler returns. What was sent must be sent again, and behind a trap the
-  // code would go on.
-  if (info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS)
+  // What was sent must be sent again, and behind a trap the code would go on.
+  if (!comes_again || info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS)
     ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal);
+}
+
+/// A report that crashes must come back to its handler. ThreadSanitizer calls handlers with all signals
+/// blocked, whatever their flags say.
+void let_crashes_come() {
+  std::uint64_t mask = 0;
+  for (const Watched& watched : k_watched) mask |= std::uint64_t{1} << (watched.signal - 1);
+  ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, nullptr, sizeof mask);
 }
 
 void on_crash(int signal, siginfo_t* info, void* pointer) {
   const int saved_errno = errno;
+  let_crashes_come();
   auto& context = *static_cast<ucontext_t*>(pointer);
   if (g_reporter == ::pthread_self()) {
     g_reported = true;
-    report_less(++g_failures);
+    report_less();
+    errno = saved_errno;
+    if (g_report.what)  // other handlers are told of the crash that was reported
+      return chain(g_report.info.si_signo, &g_report.info, g_report.context, false);
   }
   if (g_reported) wait_for_reporter();
   if (!g_reported && begin_report()) {
     const ThreadRecord* record = find_thread_record();
-    const Activity activity = activity_of(record);
-    for (const Watched& watched : k_watched)
-      if (watched.signal == signal) g_pending = {&watched, *info, activity, false};
+    const Watched& watched = watched_of(signal);
+    g_report = {.what = what_happened(watched, *info, is_stack_overflow(signal, *info, context, record)),
+                .signal = watched.name,
+                .info = *info,
+                .context = &context,
+                .activity = {},
+                .loading = record ? record->loading.load() : nullptr};
+    g_report.activity = activity_of(record);
+    g_report.part = Part::stack;
     collect_frames(context, g_frames);
     // While this thread waited, another may have reported its own.
-    if (!g_reported && (activity.is_known() || is_in_a_module(g_frames))) {
+    if (!g_reported && (g_report.activity.is_known() || is_in_a_module(g_frames))) {
       g_reported = true;
-      for (const Watched& watched : k_watched)
-        if (watched.signal == signal)
-          write_report(what_happened(watched, *info, is_stack_overflow(signal, *info, context, record)),
-                       watched.name, *info, record, activity);
+      write_report(Part::heading);
     }
     end_report();
   }
   errno = saved_errno;
-  chain(signal, info, pointer);
+  chain(signal, info, pointer, true);
 }
 
 std::uint64_t now_ns() {
@@ -321,8 +377,16 @@ void on_interrupt(int signal, siginfo_t* info, void* pointer) {
     const std::uint64_t now = now_ns();
     if (before && now - before < k_soon && begin_report()) {
       if (crashes_are_reported()) {
-        collect_frames(*static_cast<ucontext_t*>(pointer), g_frames);
-        write_report("interrupted twice", "SIGINT", *info, record, activity);
+        auto& context = *static_cast<ucontext_t*>(pointer);
+        g_report = {.what = "interrupted twice",
+                    .signal = "SIGINT",
+                    .info = *info,
+                    .context = &context,
+                    .activity = activity,
+                    .loading = record->loading,
+                    .part = Part::stack};
+        collect_frames(context, g_frames);
+        write_report(Part::heading);
       }
       struct sigaction normal{};
       normal.sa_handler = SIG_DFL;
@@ -333,7 +397,7 @@ void on_interrupt(int signal, siginfo_t* info, void* pointer) {
     before = now;
   }
   errno = saved_errno;
-  chain(signal, info, pointer);
+  chain(signal, info, pointer, true);
 }
 
 void take_over(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {

@@ -13,16 +13,16 @@
 namespace tarsia::registry {
 namespace {
 
-std::atomic<int> g_report{STDERR_FILENO};
+std::atomic<int> g_report_descriptor{STDERR_FILENO};
 
 }  // namespace
 
 int report_descriptor() noexcept {
-  return g_report;
+  return g_report_descriptor;
 }
 
 void set_report_descriptor(int descriptor) noexcept {
-  g_report = descriptor;
+  g_report_descriptor = descriptor;
 }
 
 SignalText& SignalText::add(std::string_view text) {

@@ -1,4 +1,4 @@
-// Starts the program by vfork, which runs no handlers of fork, and sends it what base/frame_format.h says.
+// Starts the program and sends it what base/frame_format.h says.
 #include "registry/crash/symbolizer.h"
 
 #include <fcntl.h>
@@ -11,18 +11,41 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
+#include <memory>
+#include <vector>
 
 #include "base/frame_format.h"
+#include "registry/crash/bare_process.h"
 #include "registry/crash/module_range.h"
 #include "registry/crash/signal_text.h"
-
-extern char** environ;
 
 namespace tarsia::registry {
 namespace {
 
-std::atomic<const char*> g_program{nullptr};
+// What is started. It is made ready long before: what overflows a stack may reach the process's own
+// environment, which lies behind it.
+class Program {
+ public:
+  explicit Program(const std::string& path) : m_path(path) {
+    // A sanitizer that is preloaded watches this process, not that one.
+    for (const char* name :
+         {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+      if (const char* value = std::getenv(name)) m_variables.push_back(std::string(name) + "=" + value);
+    for (std::string& variable : m_variables) m_environment.push_back(variable.data());
+    m_environment.push_back(nullptr);
+  }
+  pid_t start(int input) const {
+    char* const arguments[] = {const_cast<char*>(m_path.c_str()), const_cast<char*>(k_frames_option),
+                               nullptr};
+    return start_bare({m_path.c_str(), arguments, m_environment.data(), input, report_descriptor()});
+  }
+
+ private:
+  std::string m_path;
+  std::vector<std::string> m_variables;
+  std::vector<char*> m_environment;
+};
+std::atomic<const Program*> g_program{nullptr};  // never destroyed
 
 constexpr int k_patience_ms = 10'000;
 
@@ -35,21 +58,7 @@ struct Symbolizer {
 Symbolizer start() {
   int ends[2];
   if (!g_program || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {};
-  const char* const program = g_program;
-  char* arguments[] = {const_cast<char*>(program), const_cast<char*>(k_frames_option), nullptr};
-  const int report = report_descriptor();
-  const pid_t child = ::vfork();
-  if (child == 0) {
-    // These are calls of the kernel, which leave the parent's memory alone.
-    // NOLINTBEGIN(clang-analyzer-unix.Vfork)
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (::dup2(ends[1], STDIN_FILENO) == STDIN_FILENO && ::dup2(report, STDOUT_FILENO) == STDOUT_FILENO)
-      ::execve(program, arguments, environ);
-    ::_exit(127);
-    // NOLINTEND(clang-analyzer-unix.Vfork)
-  }
+  const pid_t child = g_program.load()->start(ends[1]);
   ::close(ends[1]);
   if (child > 0) return {child, ends[0]};
   ::close(ends[0]);
@@ -178,9 +187,9 @@ void write_addresses(const SignalFrames& frames) {
 
 void set_symbolizer(const std::string& program) {
   if (g_program || program.empty()) return;
-  char* kept = ::strdup(program.c_str());
-  const char* none = nullptr;
-  if (!g_program.compare_exchange_strong(none, kept)) ::free(kept);
+  auto made = std::make_unique<const Program>(program);
+  const Program* none = nullptr;
+  if (g_program.compare_exchange_strong(none, made.get())) static_cast<void>(made.release());
 }
 
 bool has_symbolizer() noexcept {

@@ -345,8 +345,14 @@ size_t Attributes::set(const tarsia_op& op, const char* name, const tarsia_value
     std::string known;
     for (unsigned n = 0; n < op.n_attributes; ++n)
       known += (n ? ", '" : "'") + std::string(op.attributes[n].name) + "'";
+    // It may have been meant for an input.
+    std::string inputs;
+    for (unsigned n = 0; n < op.n_inputs; ++n)
+      if (op.inputs[n].name && *op.inputs[n].name)
+        inputs += (inputs.empty() ? "'" : ", '") + std::string(op.inputs[n].name) + "'";
     throw ArgumentError::type_error(std::string("op '") + op.name + "' has no attribute '" + name +
-                                    "'; it has " + (known.empty() ? "none" : known));
+                                    "'; it has " + (known.empty() ? "none" : known) +
+                                    (inputs.empty() ? "" : "; its inputs are " + inputs));
   }
   tarsia_type text{};
   text.kind = TARSIA_KIND_STRING;

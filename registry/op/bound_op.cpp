@@ -113,6 +113,7 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
     plan.conversions = describe_conversions(m_bound, pass, plan.needs);
     for (const std::string& one : plan.conversions) plan.conversion_texts.push_back(one.c_str());
     tell_conversions(op, pass, plan.conversions);
+    plan.converted_bytes = registry::converted_bytes(m_bound.info(), pass, plan.needs);
   }
   plan.layouts = PassLayouts(op, implementation, info, m_bound.info());
   plan.pairs.keep(

@@ -43,6 +43,8 @@ class BoundOp : public Counted<BoundOp> {
   std::span<const tarsia_inplace> inplace(tarsia_pass pass) const { return m_passes[pass].pairs.pairs(); }
   /// The most bytes of scratch that it says it takes; 0 if it says nothing.
   std::uint64_t workspace(tarsia_pass pass) const { return m_passes[pass].workspace; }
+  /// The bytes of scratch that its calls take for dense tensors in the place of sparse ones.
+  std::uint64_t converted_bytes(tarsia_pass pass) const { return m_passes[pass].converted_bytes; }
   /// For each tensor that it takes, whether it needs it; empty: all.
   std::span<const std::uint8_t> needs(tarsia_pass pass) const { return m_passes[pass].needs; }
   /// What is converted for it, as in "input 'x': csr -> dense".
@@ -102,7 +104,7 @@ class BoundOp : public Counted<BoundOp> {
     std::uint32_t n_plain_inputs = 0xffffffff;
     std::vector<std::uint8_t> needs;
     InplacePairs pairs;
-    std::uint64_t workspace = 0;
+    std::uint64_t workspace = 0, converted_bytes = 0;
     std::string name;
     std::vector<std::string> conversions;
     std::vector<const char*> conversion_texts;  ///< of `conversions`

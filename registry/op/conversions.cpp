@@ -75,6 +75,18 @@ std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pas
   return texts;
 }
 
+std::uint64_t converted_bytes(const tarsia_bind_info& info, tarsia_pass pass,
+                              const std::vector<std::uint8_t>& needs) {
+  std::uint64_t bytes = 0;
+  const auto add = [&](const tarsia_meta& meta) {
+    if (is_sparse(meta)) bytes += (bytes_of(meta.shape, meta.ndim, meta.dtype) + 255) / 256 * 256;
+  };
+  for (std::uint32_t i = 0; i < count_inputs(info, pass); ++i)
+    if (needs.empty() || needs[i]) add(meta_of_input(info, pass, i));
+  for (std::uint32_t i = 0; i < count_outputs(info, pass); ++i) add(meta_of_output(info, pass, i));
+  return bytes;
+}
+
 void tell_conversions(const tarsia_op& op, tarsia_pass pass, const std::vector<std::string>& conversions) {
   conversion_counters().bindings.fetch_add(1, std::memory_order_relaxed);
   std::string text = std::string("op '") + op.name + "', " + pass_name(pass) +

@@ -36,6 +36,10 @@ class DenseInfo {
 std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pass pass,
                                               std::span<const std::uint8_t> needs);
 
+/// The bytes of scratch that a DenseRun of the pass takes.
+std::uint64_t converted_bytes(const tarsia_bind_info& info, tarsia_pass pass,
+                              const std::vector<std::uint8_t>& needs);
+
 /// Tells the log what a binding converts, once in a process for each op and list.
 void tell_conversions(const tarsia_op& op, tarsia_pass pass, const std::vector<std::string>& conversions);
 

@@ -63,16 +63,17 @@ bool InplacePairs::reaches(const tarsia_tensor& tensor, std::uint64_t begin, std
 }
 
 bool InplacePairs::lie_alike(const tarsia_tensor& a, const tarsia_tensor& b) noexcept {
-  if (a.ndim != b.ndim) return false;
   std::int64_t row_major = 1;
-  for (int i = a.ndim; i-- > 0;) {
-    if (a.shape[i] != b.shape[i]) return false;
+  for (int i = a.ndim, j = b.ndim;;) {
+    while (i > 0 && a.shape[i - 1] == 1) --i;
+    while (j > 0 && b.shape[j - 1] == 1) --j;
+    if (!i || !j) return i == j;
+    --i, --j;
     const std::int64_t of_a = a.strides ? a.strides[i] : row_major,
-                       of_b = b.strides ? b.strides[i] : row_major;
-    if (a.shape[i] > 1 && of_a != of_b) return false;
+                       of_b = b.strides ? b.strides[j] : row_major;
+    if (a.shape[i] != b.shape[j] || of_a != of_b) return false;
     row_major *= a.shape[i];
   }
-  return true;
 }
 
 bool InplacePairs::has(std::uint32_t input, std::uint32_t output) const noexcept {

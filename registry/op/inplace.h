@@ -75,7 +75,7 @@ class InplacePairs {
   bool has(std::uint32_t input, std::uint32_t output) const noexcept;
   /// Whether an element of a tensor with strides may lie between these addresses.
   static bool reaches(const tarsia_tensor& tensor, std::uint64_t begin, std::uint64_t end) noexcept;
-  /// Whether the elements of two tensors of one shape follow each other alike.
+  /// Whether the elements of two tensors of one shape, but for extents of 1, follow each other alike.
   static bool lie_alike(const tarsia_tensor& a, const tarsia_tensor& b) noexcept;
 
   std::vector<tarsia_inplace> m_pairs;

@@ -6,14 +6,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/fork.h"
 
 namespace tarsia::registry {
@@ -170,14 +174,28 @@ class Pool final : public ForkAware {
   bool m_stopped = false;
 };
 
+/// TARSIA_NUM_THREADS; 0 if it is unset or empty.
+int threads_set() {
+  const char* const set = std::getenv("TARSIA_NUM_THREADS");
+  const std::string_view text = set ? set : "";
+  if (text.empty()) return 0;
+  int wanted = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+  if (error != std::errc() || stop != text.data() + text.size() || wanted < 1)
+    throw ArgumentError::value_error("the environment variable TARSIA_NUM_THREADS is '" + std::string(text) +
+                                     "', which is no number of threads: set it to a whole number above 0, or "
+                                     "unset it");
+  return wanted;
+}
+
 }  // namespace
 
 int parallel_threads() {
   static std::atomic<int> s_threads{0};  // 0: nobody has asked
   if (const int known = s_threads.load(std::memory_order_relaxed)) return known;
-  int wanted = 0;
-  for (const char* name : {"TARSIA_NUM_THREADS", "OMP_NUM_THREADS"})
-    if (const char* text = std::getenv(name); text && wanted < 1) wanted = std::atoi(text);
+  int wanted = threads_set();
+  // Its value may be a list, for regions within regions.
+  if (const char* text = std::getenv("OMP_NUM_THREADS"); text && wanted < 1) wanted = std::atoi(text);
   cpu_set_t cores;
   if (wanted < 1 && sched_getaffinity(0, sizeof cores, &cores) == 0) wanted = CPU_COUNT(&cores);
   int none = 0;

@@ -43,7 +43,7 @@ TARSIA_DETAIL_SUPPORT int32_t put_result(tarsia_value* r_, View* v_, DType dtype
   };
   static_assert(sizeof(long) == sizeof(int64_t), "");
   tarsia_storage* shared_ = nullptr;
-  const bool is_shared_ = v_->storage && !(v_->storage->flag & TH_STORAGE_FREEMEM);
+  const bool is_shared_ = v_->storage && v_->storage->context;
   if (is_shared_) {
     shared_ = detail::attached()->share(static_cast<const tarsia_tensor*>(v_->storage->context));
     if (!shared_) detail::throw_last(detail::host());

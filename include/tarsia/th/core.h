@@ -14,13 +14,13 @@
 namespace tarsia {
 namespace th {
 
-/// Any storage. What an argument of the call under way lies in owns nothing: it has no TH_STORAGE_FREEMEM.
+/// Any storage. What an argument of the call under way lies in owns nothing, and ends with the call.
 struct __attribute__((may_alias)) Storage {
   char* data;
   ptrdiff_t size;
   int refcount;
   char flag;
-  void* allocator;  ///< of Tarsia's own memory on a GPU: the stream on which it was allocated
+  void* allocator;  ///< not null: its memory is one of malloc()
   void* context;    ///< of an argument's: the argument, a tarsia_tensor
   Storage* view;
   int device;
@@ -99,18 +99,26 @@ TARSIA_DETAIL_SUPPORT void deallocate(char* memory_, Device device_) {
     host_->deallocate(memory_, device_, is_gpu(device_) ? host_->current_stream(device_.id) : nullptr);
 }
 
+/// Frees the memory of a storage that owns it.
+inline void free_memory(Storage* s_) {
+  if (!(s_->flag & TH_STORAGE_FREEMEM)) return;
+  if (s_->allocator)
+    __builtin_free(s_->data);
+  else
+    deallocate(s_->data, device_of(s_));
+}
 /// Gives a storage more elements. They are unset; on the CPU, those that were there stay.
 TARSIA_DETAIL_SUPPORT void grow(Storage* s_, Kind kind_, ptrdiff_t n_) {
   if (n_ < 0)
     throw ValueError(Message("a storage of ") << static_cast<long long>(n_) << " elements is asked for");
-  if (!(s_->flag & TH_STORAGE_FREEMEM))
-    throw ValueError("the storage of a caller's tensor cannot be resized: resize the tensor");
+  if (s_->context) throw ValueError("the storage of a caller's tensor cannot be resized: resize the tensor");
   const Device device_ = device_of(s_);
   char* memory_ = allocate(n_ * kind_.bytes, device_);
   if (s_->device < 0 && s_->data)
     __builtin_memcpy(memory_, s_->data, static_cast<size_t>((n_ < s_->size ? n_ : s_->size) * kind_.bytes));
-  deallocate(s_->data, device_);
-  s_->data = memory_, s_->size = n_;
+  free_memory(s_);
+  s_->flag |= TH_STORAGE_FREEMEM;
+  s_->allocator = nullptr, s_->data = memory_, s_->size = n_;
 }
 TARSIA_DETAIL_SUPPORT Storage* new_storage(Kind kind_, ptrdiff_t n_) {
   Storage* s_ = new Storage{
@@ -121,13 +129,18 @@ TARSIA_DETAIL_SUPPORT Storage* new_storage(Kind kind_, ptrdiff_t n_) {
   if (n_) grow(s_, kind_, n_);
   return s_;
 }
+/// A storage over memory of malloc(), which it frees.
+inline Storage* new_storage_over(void* data_, ptrdiff_t n_) {
+  Storage* s_ = new_storage(Kind{1, false}, 0);
+  s_->data = static_cast<char*>(data_), s_->size = n_, s_->allocator = s_;
+  return s_;
+}
 inline void retain(Storage* s_) {
   if (s_) __atomic_add_fetch(&s_->refcount, 1, __ATOMIC_RELAXED);
 }
 TARSIA_DETAIL_SUPPORT void release(Storage* s_) {
-  if (!s_ || __atomic_sub_fetch(&s_->refcount, 1, __ATOMIC_ACQ_REL) || !(s_->flag & TH_STORAGE_FREEMEM))
-    return;
-  deallocate(s_->data, device_of(s_));
+  if (!s_ || __atomic_sub_fetch(&s_->refcount, 1, __ATOMIC_ACQ_REL) || s_->context) return;
+  free_memory(s_);
   delete s_;
 }
 
@@ -328,6 +341,13 @@ TARSIA_DETAIL_SUPPORT void set_over(View* v_, Kind kind_, Storage* s_, ptrdiff_t
   v_->storage = s_, v_->offset = offset_;
   set_sizes(v_, 0, nullptr, nullptr);
   if (size_) resize(v_, kind_, size_, stride_);
+}
+/// The same for a few sizes, each with its stride; a negative one is that of a contiguous tensor.
+inline View* set_over(View* v_, Kind kind_, Storage* s_, ptrdiff_t offset_, std::initializer_list<long> size_,
+                      std::initializer_list<long> stride_) {
+  set_over(v_, kind_, s_, offset_, nullptr, nullptr);
+  resize(v_, kind_, static_cast<int>(size_.size()), size_.begin(), stride_.begin());
+  return v_;
 }
 inline View* new_over(Kind kind_, Storage* s_, ptrdiff_t offset_, const THLongStorage* size_,
                       const THLongStorage* stride_) {

@@ -4,6 +4,7 @@
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/th/apply.h>
 #include <tarsia/th/general.h>
 #include <tarsia/th/types.h>
 
@@ -21,6 +22,9 @@ TARSIA_TH_BEGIN
 #include <tarsia/th/each_type.h>
 #undef TARSIA_TH_FILE
 #define TARSIA_TH_FILE <tarsia/th/value_functions.h>
+#include <tarsia/th/each_type.h>
+#undef TARSIA_TH_FILE
+#define TARSIA_TH_FILE <tarsia/th/cpu_functions.h>
 #include <tarsia/th/each_type.h>
 #undef TARSIA_TH_FILE
 
@@ -43,6 +47,14 @@ TARSIA_TH_HIDDEN void THDoubleBlas_gemv(char t_, long m_, long n_, double alpha_
                                         double* x_, long incx_, double beta_, double* y_, long incy_);
 TARSIA_TH_HIDDEN void THFloatBlas_axpy(long n_, float a_, float* x_, long incx_, float* y_, long incy_);
 TARSIA_TH_HIDDEN void THDoubleBlas_axpy(long n_, double a_, double* x_, long incx_, double* y_, long incy_);
+TARSIA_TH_HIDDEN void THFloatBlas_copy(long n_, float* x_, long incx_, float* y_, long incy_);
+TARSIA_TH_HIDDEN void THFloatBlas_swap(long n_, float* x_, long incx_, float* y_, long incy_);
+TARSIA_TH_HIDDEN void THFloatBlas_scal(long n_, float a_, float* x_, long incx_);
+TARSIA_TH_HIDDEN float THFloatBlas_dot(long n_, float* x_, long incx_, float* y_, long incy_);
+TARSIA_TH_HIDDEN void THDoubleBlas_copy(long n_, double* x_, long incx_, double* y_, long incy_);
+TARSIA_TH_HIDDEN void THDoubleBlas_swap(long n_, double* x_, long incx_, double* y_, long incy_);
+TARSIA_TH_HIDDEN void THDoubleBlas_scal(long n_, double a_, double* x_, long incx_);
+TARSIA_TH_HIDDEN double THDoubleBlas_dot(long n_, double* x_, long incx_, double* y_, long incy_);
 TARSIA_TH_END
 
 #undef TARSIA_TH_CPU

@@ -37,6 +37,25 @@ TARSIA_TH_FUNCTOR(Log, , (T_ x_), ::log(x_))
 TARSIA_TH_FUNCTOR(Sqrt, , (T_ x_), ::sqrt(x_))
 TARSIA_TH_FUNCTOR(Tanh, , (T_ x_), ::tanh(x_))
 TARSIA_TH_FUNCTOR(Sigmoid, , (T_ x_), T_(1) / (T_(1) + T_(::exp(-x_))))
+TARSIA_TH_FUNCTOR(Sign, , (T_ x_), (x_ > T_(0)) - (x_ < T_(0)))
+TARSIA_TH_FUNCTOR(Rsqrt, , (T_ x_), T_(1) / T_(::sqrt(x_)))
+TARSIA_TH_FUNCTOR(Cinv, , (T_ x_), T_(1) / x_)
+TARSIA_TH_FUNCTOR(Log1p, , (T_ x_), ::log1p(x_))
+TARSIA_TH_FUNCTOR(Floor, , (T_ x_), ::floor(x_))
+TARSIA_TH_FUNCTOR(Ceil, , (T_ x_), ::ceil(x_))
+TARSIA_TH_FUNCTOR(Round, , (T_ x_), ::round(x_))
+TARSIA_TH_FUNCTOR(Trunc, , (T_ x_), ::trunc(x_))
+TARSIA_TH_FUNCTOR(Frac, , (T_ x_), x_ - T_(::trunc(x_)))
+TARSIA_TH_FUNCTOR(Sin, , (T_ x_), ::sin(x_))
+TARSIA_TH_FUNCTOR(Cos, , (T_ x_), ::cos(x_))
+TARSIA_TH_FUNCTOR(Tan, , (T_ x_), ::tan(x_))
+TARSIA_TH_FUNCTOR(Asin, , (T_ x_), ::asin(x_))
+TARSIA_TH_FUNCTOR(Acos, , (T_ x_), ::acos(x_))
+TARSIA_TH_FUNCTOR(Atan, , (T_ x_), ::atan(x_))
+TARSIA_TH_FUNCTOR(Sinh, , (T_ x_), ::sinh(x_))
+TARSIA_TH_FUNCTOR(Cosh, , (T_ x_), ::cosh(x_))
+TARSIA_TH_FUNCTOR(Atan2, , (T_ x_, T_ y_), ::atan2(x_, y_))
+TARSIA_TH_FUNCTOR(Lerp, T_ value;, (T_ x_, T_ y_), x_ + value * (y_ - x_))
 #undef TARSIA_TH_FUNCTOR
 
 /// Reductions: `first()` is what the sum of nothing is, or what any element replaces.
@@ -45,6 +64,12 @@ struct Sum {
   typedef T_ sum;
   TARSIA_HOST_DEVICE static T_ first() { return T_(0); }
   TARSIA_HOST_DEVICE T_ operator()(T_ a_, T_ b_) const { return T_(a_ + b_); }
+};
+template <class T_>
+struct Product {
+  typedef T_ sum;
+  TARSIA_HOST_DEVICE static T_ first() { return T_(1); }
+  TARSIA_HOST_DEVICE T_ operator()(T_ a_, T_ b_) const { return T_(a_ * b_); }
 };
 template <class T_>
 struct Limits {  // of integers, by their bits

@@ -3,7 +3,7 @@
 // files.
 #pragma once
 
-#include <tarsia/th/cpu_loops.h>
+#include <tarsia/th/cpu_dimensions.h>
 #include <tarsia/th/gpu.h>
 
 #include <tarsia/detail/macros_push.h>
@@ -31,6 +31,9 @@
 #endif
 #define TARSIA_TH_CPU
 #define TARSIA_TH_FILE <tarsia/th/value_functions.h>
+#include <tarsia/th/each_type.h>
+#undef TARSIA_TH_FILE
+#define TARSIA_TH_FILE <tarsia/th/cpu_functions.h>
 #include <tarsia/th/each_type.h>
 #undef TARSIA_TH_FILE
 #define TARSIA_TH_GPU
@@ -134,6 +137,25 @@ TARSIA_TH_HIDDEN void THLongStorage_set(THLongStorage* self, ptrdiff_t i, long v
   }                                                                                                        \
   TARSIA_TH_HIDDEN void prefix_##_axpy(long n_, real_ a_, real_* x_, long incx_, real_* y_, long incy_) {  \
     for (long i_ = 0; i_ < n_; ++i_) y_[i_ * incy_] += a_ * x_[i_ * incx_];                                \
+  }                                                                                                        \
+  TARSIA_TH_HIDDEN void prefix_##_copy(long n_, real_* x_, long incx_, real_* y_, long incy_) {            \
+    for (long i_ = 0; i_ < n_; ++i_) y_[i_ * incy_] = x_[i_ * incx_];                                      \
+  }                                                                                                        \
+  TARSIA_TH_HIDDEN void prefix_##_swap(long n_, real_* x_, long incx_, real_* y_, long incy_) {            \
+    for (long i_ = 0; i_ < n_; ++i_) {                                                                     \
+      const real_ was_ = y_[i_ * incy_];                                                                   \
+      y_[i_ * incy_] = x_[i_ * incx_];                                                                     \
+      x_[i_ * incx_] = was_;                                                                               \
+    }                                                                                                      \
+  }                                                                                                        \
+  TARSIA_TH_HIDDEN void prefix_##_scal(long n_, real_ a_, real_* x_, long incx_) {                         \
+    for (long i_ = 0; i_ < n_; ++i_) x_[i_ * incx_] = a_ == 0 ? 0 : a_ * x_[i_ * incx_];                   \
+  }                                                                                                        \
+  TARSIA_TH_HIDDEN real_ prefix_##_dot(long n_, real_* x_, long incx_, real_* y_, long incy_) {            \
+    double sum_ = 0;                                                                                       \
+    for (long i_ = 0; i_ < n_; ++i_)                                                                       \
+      sum_ += static_cast<double>(x_[i_ * incx_]) * static_cast<double>(y_[i_ * incy_]);                   \
+    return static_cast<real_>(sum_);                                                                       \
   }
 TARSIA_TH_BLAS(THFloatBlas, float)
 TARSIA_TH_BLAS(THDoubleBlas, double)

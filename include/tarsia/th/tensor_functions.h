@@ -16,6 +16,8 @@ TARSIA_TH_FS(TARSIA_TH_S*, newWithSize, (TARSIA_TH_STATE ptrdiff_t size_), as<TA
 TARSIA_TH_FS(void, retain, (TARSIA_TH_STATE TARSIA_TH_S* self_), retain(storage(self_)))
 TARSIA_TH_FS(void, free, (TARSIA_TH_STATE TARSIA_TH_S* self_), release(storage(self_)))
 TARSIA_TH_FS(void, resize, (TARSIA_TH_STATE TARSIA_TH_S* self_, ptrdiff_t size_), grow(storage(self_), TARSIA_TH_K, size_))
+TARSIA_TH_FS(void, setFlag, (TARSIA_TH_STATE TARSIA_TH_S* self_, char flag_), (void)(self_->flag |= flag_))
+TARSIA_TH_FS(void, clearFlag, (TARSIA_TH_STATE TARSIA_TH_S* self_, char flag_), (void)(self_->flag &= ~flag_))
 
 /* ---- what a tensor is ---- */
 TARSIA_TH_F(TARSIA_TH_S*, storage, (TARSIA_TH_STATE const TARSIA_TH_T* self_), self_->storage)
@@ -44,6 +46,10 @@ TARSIA_TH_F(TARSIA_TH_T*, newWithSize2d, (TARSIA_TH_STATE long n0_, long n1_), a
 TARSIA_TH_F(TARSIA_TH_T*, newWithSize3d, (TARSIA_TH_STATE long n0_, long n1_, long n2_), as<TARSIA_TH_T>(new_sized(TARSIA_TH_K, {n0_, n1_, n2_})))
 TARSIA_TH_F(TARSIA_TH_T*, newWithSize4d, (TARSIA_TH_STATE long n0_, long n1_, long n2_, long n3_), as<TARSIA_TH_T>(new_sized(TARSIA_TH_K, {n0_, n1_, n2_, n3_})))
 TARSIA_TH_F(TARSIA_TH_T*, newWithStorage, (TARSIA_TH_STATE TARSIA_TH_S* storage_, ptrdiff_t offset_, THLongStorage* size_, THLongStorage* stride_), as<TARSIA_TH_T>(new_over(TARSIA_TH_K, storage(storage_), offset_, size_, stride_)))
+TARSIA_TH_F(TARSIA_TH_T*, newWithStorage1d, (TARSIA_TH_STATE TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_), as<TARSIA_TH_T>(set_over(new_tensor(), TARSIA_TH_K, storage(storage_), offset_, {n0_}, {s0_})))
+TARSIA_TH_F(TARSIA_TH_T*, newWithStorage2d, (TARSIA_TH_STATE TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_, long n1_, long s1_), as<TARSIA_TH_T>(set_over(new_tensor(), TARSIA_TH_K, storage(storage_), offset_, {n0_, n1_}, {s0_, s1_})))
+TARSIA_TH_F(TARSIA_TH_T*, newWithStorage3d, (TARSIA_TH_STATE TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_, long n1_, long s1_, long n2_, long s2_), as<TARSIA_TH_T>(set_over(new_tensor(), TARSIA_TH_K, storage(storage_), offset_, {n0_, n1_, n2_}, {s0_, s1_, s2_})))
+TARSIA_TH_F(TARSIA_TH_T*, newWithStorage4d, (TARSIA_TH_STATE TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_, long n1_, long s1_, long n2_, long s2_, long n3_, long s3_), as<TARSIA_TH_T>(set_over(new_tensor(), TARSIA_TH_K, storage(storage_), offset_, {n0_, n1_, n2_, n3_}, {s0_, s1_, s2_, s3_})))
 TARSIA_TH_F(TARSIA_TH_T*, newSelect, (TARSIA_TH_STATE TARSIA_TH_T* other_, int dimension_, long index_), as<TARSIA_TH_T>(select(new_view(tensor(other_)), dimension_, index_)))
 TARSIA_TH_F(TARSIA_TH_T*, newNarrow, (TARSIA_TH_STATE TARSIA_TH_T* other_, int dimension_, long first_, long n_), as<TARSIA_TH_T>(narrow(new_view(tensor(other_)), dimension_, first_, n_)))
 TARSIA_TH_F(TARSIA_TH_T*, newTranspose, (TARSIA_TH_STATE TARSIA_TH_T* other_, int a_, int b_), as<TARSIA_TH_T>(transpose(new_view(tensor(other_)), a_, b_)))
@@ -66,6 +72,10 @@ TARSIA_TH_F(void, resize5d, (TARSIA_TH_STATE TARSIA_TH_T* self_, long n0_, long 
 /* ---- other views. `other_` may be null: `self_` itself is changed ---- */
 TARSIA_TH_F(void, set, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_T* other_), (void)set(tensor(self_), tensor(other_)))
 TARSIA_TH_F(void, setStorage, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_S* storage_, ptrdiff_t offset_, THLongStorage* size_, THLongStorage* stride_), set_over(tensor(self_), TARSIA_TH_K, storage(storage_), offset_, size_, stride_))
+TARSIA_TH_F(void, setStorage1d, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_), (void)set_over(tensor(self_), TARSIA_TH_K, storage(storage_), offset_, {n0_}, {s0_}))
+TARSIA_TH_F(void, setStorage2d, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_, long n1_, long s1_), (void)set_over(tensor(self_), TARSIA_TH_K, storage(storage_), offset_, {n0_, n1_}, {s0_, s1_}))
+TARSIA_TH_F(void, setStorage3d, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_, long n1_, long s1_, long n2_, long s2_), (void)set_over(tensor(self_), TARSIA_TH_K, storage(storage_), offset_, {n0_, n1_, n2_}, {s0_, s1_, s2_}))
+TARSIA_TH_F(void, setStorage4d, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_S* storage_, ptrdiff_t offset_, long n0_, long s0_, long n1_, long s1_, long n2_, long s2_, long n3_, long s3_), (void)set_over(tensor(self_), TARSIA_TH_K, storage(storage_), offset_, {n0_, n1_, n2_, n3_}, {s0_, s1_, s2_, s3_}))
 TARSIA_TH_F(void, select, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_T* other_, int dimension_, long index_), (void)select(set(tensor(self_), tensor(other_)), dimension_, index_))
 TARSIA_TH_F(void, narrow, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_T* other_, int dimension_, long first_, long n_), (void)narrow(set(tensor(self_), tensor(other_)), dimension_, first_, n_))
 TARSIA_TH_F(void, transpose, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_T* other_, int a_, int b_), (void)transpose(set(tensor(self_), tensor(other_)), a_, b_))

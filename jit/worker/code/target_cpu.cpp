@@ -1,6 +1,8 @@
 // Sets the CPU on functions, and writes the note of what they need.
 #include "jit/worker/code/target_cpu.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 
 #include "base/machine/cpu.h"
@@ -79,10 +81,11 @@ std::string fault_of_march(const std::string& march) {
   llvm::SmallVector<llvm::StringRef> names;
   llvm::X86::fillValidCPUArchList(names, true);
   if (llvm::is_contained(names, march)) return {};
-  const auto nearest =
-      std::ranges::min_element(names, {}, [&](llvm::StringRef name) { return name.edit_distance(march); });
-  return "march '" + march + "' is no CPU that the compiler knows; did you mean '" + nearest->str() +
-         "'? It may be 'native', x86-64, x86-64-v2, x86-64-v3, x86-64-v4, or a CPU as Clang names it";
+  detail::NearestWord nearest(march);
+  for (const llvm::StringRef name : names) nearest.compare(name.str());
+  return "march '" + march + "' is no CPU that the compiler knows; " +
+         (nearest.found().empty() ? "it" : "did you mean '" + nearest.found() + "'? It") +
+         " may be 'native', x86-64, x86-64-v2, x86-64-v3, x86-64-v4, or a CPU as Clang names it";
 }
 
 std::vector<std::string> cpu_arguments(const std::string& march) {

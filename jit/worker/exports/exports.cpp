@@ -320,9 +320,12 @@ class Lister {
               ? consider(*function)
               : skip(*function, marking(*function, "is static"));
       } else if (const auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
+        const auto can_export = [&](QualType type, bool is_result) {
+          return unsupported(type, is_result ? Place::result : Place::parameter, m_context, m_policy).empty();
+        };
         if (!consider_instances(*pattern))
           skip(*pattern->getTemplatedDecl(),
-               "is a template; " + instance_to_write(*pattern->getTemplatedDecl(), m_policy));
+               "is a template; " + instance_to_write(*pattern->getTemplatedDecl(), m_policy, can_export));
       }
     }
   }

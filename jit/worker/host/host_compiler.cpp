@@ -37,7 +37,7 @@
 #include "jit/worker/host/cell_parse.h"
 #include "jit/worker/host/clocks.h"
 #include "jit/worker/host/device_entities.h"
-#include "jit/worker/host/device_reads.h"
+#include "jit/worker/host/device_uses.h"
 #include "jit/worker/host/end_of_text.h"
 #include "jit/worker/host/host_parse.h"
 #include "jit/worker/host/host_tables.h"
@@ -151,6 +151,8 @@ class HostConsumer final : public clang::SemaConsumer {
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
         name_main(*function);
         if (m_shared.cuda()) note_instance(*function);
+        if (m_shared.cuda() && function->isFromASTFile() && is_of_user(m_shared, function->getLocation()))
+          m_shared.kept_functions.push_back(function);
       }
       m_shared.result.has_effects |= runs_at_load(m_clang.getSourceManager(), *decl);
     }
@@ -197,8 +199,10 @@ class HostConsumer final : public clang::SemaConsumer {
     HostResult& result = m_shared.result;
     result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
     forget_passed_over(m_clang.getDiagnostics(), m_shared.diagnostics);
-    if (m_shared.cuda() && m_shared.closed_braces == 0 && !m_clang.getDiagnostics().hasErrorOccurred())
+    if (m_shared.cuda() && m_shared.closed_braces == 0 && !m_clang.getDiagnostics().hasErrorOccurred()) {
       complain_of_open_braces(context);
+      refuse_device_calls(m_shared, context);
+    }
     if (m_clang.getDiagnostics().hasErrorOccurred() || m_shared.lacks_openmp()) return;
     if (m_shared.closed_braces > 0) return;
     if (m_shared.unit.language == Language::c)

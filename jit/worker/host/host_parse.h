@@ -63,6 +63,7 @@ struct HostParse {
   DeviceSlice slice;
   std::string export_text;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::vector<clang::FunctionDecl*> kept_functions;  // of the user's headers, in precompiled leading includes
 
   /// It is off, and the source has its pragmas.
   bool lacks_openmp() const { return diagnostics.met_openmp() && !keeps_openmp_off(unit.request->options); }

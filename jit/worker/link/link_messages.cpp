@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace tarsia::jit {
 namespace {
@@ -20,9 +21,29 @@ constexpr size_t k_most_undefined = 50;
 constexpr llvm::StringLiteral k_device_variables[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
                                                       "warpSize"};
 
+/// Whether CUDA declares a function for the device alone, in a header that has it so: on a line that begins
+/// with
+/// `__DEVICE_FUNCTIONS_DECL__`, say. `folders`: of CUDA's headers.
+bool is_device_function(llvm::StringRef name, const std::vector<std::string>& folders) {
+  if (name.empty() || !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; })) return false;
+  const std::string called = " " + name.str() + "(";
+  for (const std::string& folder : folders)
+    for (const char* header : {"device_functions.h", "device_double_functions.h"}) {
+      const auto file = llvm::MemoryBuffer::getFile(folder + "/crt/" + header);
+      if (!file) continue;
+      const llvm::StringRef text = (*file)->getBuffer();
+      for (size_t at = text.find(called); at != text.npos; at = text.find(called, at + 1)) {
+        const llvm::StringRef line = text.take_front(at).rsplit('\n').second;
+        if (line.contains("__device__") || line.starts_with("__DEVICE_")) return true;
+      }
+    }
+  return false;
+}
+
 class Reader {
  public:
-  explicit Reader(const std::map<std::string, std::string>& names) : m_names(names) {}
+  Reader(const std::map<std::string, std::string>& names, const std::vector<std::string>& cuda_folders)
+      : m_names(names), m_cuda_folders(cuda_folders) {}
 
   LinkMessages run(llvm::StringRef log) {
     while (!log.empty()) {
@@ -74,6 +95,10 @@ class Reader {
     if (undefined && llvm::is_contained(k_device_variables, symbol)) {
       diagnostic.message =
           "'" + symbol.str() + "' has a value in kernels and device functions alone, and host code reads it";
+    } else if (undefined && is_device_function(symbol, m_cuda_folders)) {
+      diagnostic.message = "'" + symbol.str() +
+                           "' is a function of the device, and host code calls it: a function of both sides "
+                           "may do so behind `#ifdef __CUDA_ARCH__`";
     } else if (undefined) {
       diagnostic.message += "; define it, or name the library that does in `libraries`";
     }
@@ -132,6 +157,7 @@ class Reader {
   }
 
   const std::map<std::string, std::string>& m_names;
+  const std::vector<std::string>& m_cuda_folders;
   std::vector<Diagnostic> m_found;
   std::set<std::string> m_of_driver;
   bool m_skip = false;         // the lines are about a symbol of which nothing is said
@@ -152,8 +178,9 @@ bool may_stay_undefined(const std::string& symbol) {
          std::ranges::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-LinkMessages read_messages(const std::string& log, const std::map<std::string, std::string>& names) {
-  return Reader(names).run(log);
+LinkMessages read_messages(const std::string& log, const std::map<std::string, std::string>& names,
+                           const std::vector<std::string>& cuda_folders) {
+  return Reader(names, cuda_folders).run(log);
 }
 
 }  // namespace tarsia::jit

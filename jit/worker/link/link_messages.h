@@ -20,8 +20,10 @@ struct LinkMessages {
       of_driver;  ///< functions of the CUDA driver that are undefined; not in the diagnostics
 };
 
-/// Reads LLD's log. `names` are the inputs' names for people, by their paths. Undefined symbols are errors,
-/// save those that may stay undefined.
-LinkMessages read_messages(const std::string& log, const std::map<std::string, std::string>& names);
+/// Reads LLD's log. `names` are the inputs' names for people, by their paths; `cuda_folders` hold CUDA's
+/// headers, which tell whether an undefined function is one of the device. Undefined symbols are errors, save
+/// those that may stay undefined.
+LinkMessages read_messages(const std::string& log, const std::map<std::string, std::string>& names,
+                           const std::vector<std::string>& cuda_folders = {});
 
 }  // namespace tarsia::jit

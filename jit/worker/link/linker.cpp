@@ -389,7 +389,8 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
   llvm::CrashRecoveryContext::Disable();
   llvm::CrashRecoveryContext::throwIfCrash(linked.retCode);
   result.can_link_again = linked.canRunAgain;
-  LinkMessages messages = read_messages(log, names);
+  LinkMessages messages =
+      read_messages(log, names, parts.cuda ? request.cuda_parts.include_dirs : std::vector<std::string>());
   result.diagnostics = std::move(messages.diagnostics);
   result.lacks_driver = !messages.of_driver.empty();
   of_driver.merge(messages.of_driver);

@@ -1,6 +1,8 @@
 // Clang's diagnostics as ours.
 #include "jit/worker/source/diagnostics.h"
 
+#include <algorithm>
+
 #include "clang/AST/ASTDiagnostic.h"
 #include "clang/AST/Decl.h"
 #include "clang/Basic/DiagnosticFrontend.h"
@@ -59,13 +61,24 @@ std::string missing_header_remedy(llvm::StringRef name, bool system_headers, con
 std::string missing_definition_remedy(llvm::StringRef error, bool is_std) {
   llvm::StringRef name = error.split('\'').second.take_until([](char c) { return c == '\'' || c == '<'; });
   if (!name.consume_front("std::") && !is_std) return {};
-  const llvm::StringRef header = llvm::StringSwitch<llvm::StringRef>(name)
-                                     .Case("basic_string", "string")
-                                     .Case("basic_string_view", "string_view")
-                                     .Case("pair", "utility")
-                                     .Cases({"basic_istringstream", "basic_ostringstream"}, "sstream")
-                                     .Cases({"vector", "optional", "tuple", "array"}, name)
-                                     .Default("");
+  // Of what has no size, no header defines them: std::tuple_size<int>.
+  if (name == "tuple_size" || name == "tuple_element") {
+    name = error.split('<').second;
+    name.consume_front("const ");
+    name = name.consume_front("std::") ? name.take_until([](char c) { return c == '<'; }) : "";
+  }
+  const llvm::StringRef header =
+      llvm::StringSwitch<llvm::StringRef>(name)
+          .Cases({"basic_string", "char_traits"}, "string")
+          .Case("basic_string_view", "string_view")
+          .Case("pair", "utility")
+          .Cases({"basic_istringstream", "basic_ostringstream", "basic_stringstream"}, "sstream")
+          .Cases({"basic_ifstream", "basic_ofstream", "basic_fstream"}, "fstream")
+          .Case("basic_ostream", "ostream")
+          .Cases({"basic_istream", "basic_iostream"}, "istream")
+          .Case("pmr::polymorphic_allocator", "memory_resource")
+          .Cases({"vector", "optional", "tuple", "array", "complex", "span", "valarray"}, name)
+          .Default("");
   return header.empty() ? std::string() : "; #include <" + header.str() + ">, where it is defined";
 }
 
@@ -222,12 +235,15 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   if (info.getID() == clang::diag::note_pure_virtual_function) tell_missing_method(text.str());
   // A macro that stands before the includes: the note would show the prelude's copy of it.
   if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
-  if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&
-      m_diagnostics.back().severity == Severity::error &&
-      !llvm::StringRef(m_diagnostics.back().message).contains("std=\""))
-    m_diagnostics.back().message +=
-        missing_definition_remedy(m_diagnostics.back().message,
-                                  llvm::StringRef(diagnostic.file).ends_with("tarsia/detail/std_declared.h"));
+  if (level == Level::Note && diagnostic.message == "template is declared here") {
+    const auto error = std::find_if(m_diagnostics.rbegin(), m_diagnostics.rend(),
+                                    [](const Diagnostic& one) { return one.severity != Severity::note; });
+    if (error != m_diagnostics.rend() && error->severity == Severity::error &&
+        !llvm::StringRef(error->message).contains("std=\"") &&
+        !llvm::StringRef(error->message).contains("; #include <"))
+      error->message += missing_definition_remedy(
+          error->message, llvm::StringRef(diagnostic.file).ends_with("tarsia/detail/std_declared.h"));
+  }
   // Warnings about code of others would only distract the user.
   m_follow = level != Level::Warning ||
              (!llvm::StringRef(diagnostic.file).starts_with("/tarsia/") && !diagnostic.file.empty());

@@ -43,10 +43,11 @@ llvm::StringRef standard_of_name(llvm::StringRef name) {
   return standard.empty() ? standard_of(name.split("::").first) : standard;
 }
 
-/// What to say of a name whose header is included already.
-std::string newer_standard(llvm::StringRef what) {
+/// What to say of a name whose header is included already, or unknown. Empty if the standard has it.
+std::string newer_standard(llvm::StringRef what, const Compiled& how) {
   const llvm::StringRef standard = standard_of_name(what);
-  return standard.empty() ? std::string() : ("; " + what + " needs std=\"" + standard + "\" or later").str();
+  return is_newer(standard, how.standard) ? ("; " + what + " needs std=\"" + standard + "\" or later").str()
+                                          : std::string();
 }
 
 std::string with_include(llvm::StringRef header, llvm::StringRef what, const Compiled& how,
@@ -55,7 +56,7 @@ std::string with_include(llvm::StringRef header, llvm::StringRef what, const Com
     return ("; " + what + " is in <" + header + ">, ").str() + lacking;
   std::string name = header.str();
   if (includes(text, header) || (header.starts_with("c") && includes(text, header.drop_front().str() + ".h")))
-    return newer_standard(what);
+    return newer_standard(what, how);
   if (how.is_c && header.starts_with("c") && is_standard_header(name.substr(1) + ".h"))
     name = name.substr(1) + ".h";
   const llvm::StringRef standard = how.is_c ? llvm::StringRef() : standard_of_name(what);
@@ -109,12 +110,13 @@ std::string scoped_remedy(llvm::StringRef scope, llvm::StringRef member, const C
   const std::string what = member.empty() ? scope.str() : (scope + "::" + member).str();
   if (std::string lacking = lacking_name_remedy(what, how); !lacking.empty()) return lacking;
   if (scope.starts_with("std::")) {  // such as std::ranges, whose algorithms are where those of std are
-    const llvm::StringRef part = scope.drop_front(5),
-                          header = std_header_of(part == "ranges" ? member : part);
+    const llvm::StringRef part = scope.drop_front(5);
+    llvm::StringRef header = std_header_of((part + "::" + member).str(), text);
+    if (header.empty()) header = std_header_of(part == "ranges" ? member : part, text);
     return header.empty() ? std::string() : with_include(header, what, how, text);
   }
   if (scope == "std") {
-    llvm::StringRef header = std_header_of(member);
+    llvm::StringRef header = std_header_of(member, text);
     if (header.empty()) header = c_header_of(member);
     return header.empty() ? std::string() : with_include(header, what, how, text);
   }
@@ -146,9 +148,9 @@ std::pair<llvm::StringRef, llvm::StringRef> inner_space_at(llvm::StringRef text)
 
 /// Whether a name is that of a function that only the host has.
 bool is_of_hosts_headers(llvm::StringRef name) {
-  static constexpr const char* k_hosts[] = {"cstdio",      "cstdlib", "ctime",    "csignal",
-                                            "clocale",     "omp.h",   "unistd.h", "pthread.h",
-                                            "cublas_v2.h", "cufft.h", "curand.h"};
+  static constexpr const char* k_hosts[] = {
+      "cstdio",      "cstdlib", "ctime",    "csignal", "clocale",    "omp.h",   "unistd.h",   "pthread.h",
+      "cublas_v2.h", "cufft.h", "curand.h", "fcntl.h", "sys/mman.h", "dlfcn.h", "semaphore.h"};
   llvm::StringRef header = other_header_of(name);
   if (header.empty()) header = c_header_of(name);
   return llvm::is_contained(k_hosts, header) && !name.ends_with("_t") && !name.empty() &&
@@ -163,6 +165,47 @@ llvm::StringRef macro_around(llvm::StringRef line, size_t column) {
   const size_t begin = name.find_last_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
   name = begin == name.npos ? name : name.drop_front(begin + 1);
   return name.starts_with("TARSIA_") ? name : llvm::StringRef();
+}
+
+/// The call whose arguments hold the end of a text: its name, and how many arguments stand before the last
+/// one. The name is empty if there is none.
+std::pair<llvm::StringRef, int> call_around_end(llvm::StringRef text) {
+  int depth = 0, before = 0;
+  for (size_t at = text.size(); at-- > 0;) {
+    const char c = text[at];
+    if (c == ';' || c == '{' || c == '}') break;
+    if (c == ',' && depth == 0) ++before;
+    if (c == ')') ++depth;
+    if (c != '(' || depth-- > 0) continue;
+    const llvm::StringRef name = text.take_front(at).rtrim();
+    const size_t begin =
+        name.find_last_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    return {begin == name.npos ? name : name.drop_front(begin + 1), before};
+  }
+  return {};
+}
+
+/// The remedy where `place` is an argument that only a macro takes, whose header is missing: the type of
+/// offsetof, and the name that TARSIA_DISPATCH gives a type.
+std::string call_remedy(llvm::StringRef place, const Compiled& how, llvm::StringRef text) {
+  if (place.data() < text.data() || place.data() > text.data() + text.size()) return {};
+  const auto [name, before] =
+      call_around_end(text.take_front(static_cast<size_t>(place.data() - text.data())));
+  if (name == "offsetof" && before == 0 && !includes(text, "stddef.h"))
+    return with_include("cstddef", name, how, text);
+  if (name == "TARSIA_DISPATCH" && before > 0) return with_include(other_header_of(name), name, how, text);
+  return {};
+}
+
+/// The remedy for a struct of C's or POSIX's library of which only the name is known: "struct timespec".
+std::string incomplete_type_remedy(llvm::StringRef message, const Compiled& how, llvm::StringRef text) {
+  llvm::StringRef name = message.split("incomplete type '").second.split('\'').first;
+  name.consume_front("struct ");
+  static constexpr const char* k_structs[] = {"timespec", "timeval", "tm", "stat", "sigaction", "dirent"};
+  if (!llvm::is_contained(k_structs, name)) return {};
+  llvm::StringRef header = c_header_of(name);
+  if (header.empty()) header = other_header_of(name);
+  return header.empty() ? std::string() : with_include(header, name, how, text);
 }
 
 /// What Clang offers in place of an unknown name; or empty.
@@ -205,6 +248,12 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
     return header.empty() ? std::string() : with_include(header, macro, how, text);
   }
   if (message == "expected namespace name") return scoped_remedy(word_at(place), "", how, text);
+  if (message.contains("incomplete type '")) return incomplete_type_remedy(message, how, text);
+  // A type where a macro is called that nobody has defined.
+  if (message.ends_with("' does not refer to a value") || message == "expected expression" ||
+      message.starts_with("unexpected type name '") ||
+      message == "expected '(' for function-style cast or type construction")
+    return call_remedy(place, how, text);
   bool known = false;
   for (llvm::StringRef begin :
        {"use of undeclared identifier '", "unknown type name '", "no template named '", "no member named '",
@@ -223,7 +272,8 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
         !lacking.empty())
       return lacking;
     const llvm::StringRef standard = standard_of((type + "::" + name).str());
-    if (!standard.empty()) return ("; std::" + type + " has it with std=\"" + standard + "\" or later").str();
+    if (is_newer(standard, how.standard))
+      return ("; std::" + type + " has it with std=\"" + standard + "\" or later").str();
   }
   // The same name of another scope is Clang's answer. Any other guess is about the spelling alone.
   if (const llvm::StringRef guess = guess_in(message); !guess.empty() && last_part(guess) == name) return {};
@@ -244,14 +294,14 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   llvm::StringRef header;
   std::string what = claim(name);
   if (in_std || message.starts_with("no template named '")) {
-    header = std_header_of(name);
+    header = std_header_of(name, text);
     if (!header.empty()) what = "std::" + what;
   }
   if (header.empty() && !in_std) header = other_header_of(name);
   if (header.empty()) header = c_header_of(name);
   if (header.empty() && !in_std && !how.is_c)
     if (std::string remedy = newcomer_remedy(name, text); !remedy.empty()) return remedy;
-  if (header.empty()) return in_std ? newer_standard("std::" + what) : std::string();
+  if (header.empty()) return in_std ? newer_standard("std::" + what, how) : call_remedy(place, how, text);
   return with_include(header, what, how, text);
 }
 
@@ -261,7 +311,7 @@ llvm::StringRef misleading_guess(llvm::StringRef message, llvm::StringRef text) 
 }
 
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
-                                       bool system_headers) {
+                                       const Compiled& how) {
   const llvm::StringRef whole = text;
   for (int before = 1; before < diagnostic.line; ++before) text = text.split('\n').second;
   const llvm::StringRef line = text.split('\n').first, message = diagnostic.message;
@@ -274,16 +324,14 @@ std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::Strin
     if (std::string remedy = host_function_remedy(name, is_of_hosts_headers(name)); !remedy.empty())
       return remedy;
     for (const llvm::StringRef header : {other_header_of(name), c_header_of(name)})
-      if (!header.empty())
-        return with_include(header, claim(name), {.system_headers = system_headers}, whole);
+      if (!header.empty()) return with_include(header, claim(name), how, whole);
     const llvm::StringRef macro = macro_around(line, column), header = other_header_of(macro);
-    return header.empty() ? near_builtin(name)
-                          : with_include(header, macro, {.system_headers = system_headers}, whole);
+    return header.empty() ? near_builtin(name) : with_include(header, macro, how, whole);
   }
   if (std::string remedy = incomplete_cuda_type_remedy(message); !remedy.empty()) return remedy;
   const auto remedy_of = [&](llvm::StringRef scope, llvm::StringRef member) {
     std::string remedy = scope == "std" ? host_only_remedy(member) : std::string();
-    return remedy.empty() ? scoped_remedy(scope, member, {.system_headers = system_headers}, whole) : remedy;
+    return remedy.empty() ? scoped_remedy(scope, member, how, whole) : remedy;
   };
   if (message.starts_with("name followed by \"::\" must be a class or namespace name")) {
     auto [scope, member] = scoped_at(place);

@@ -30,7 +30,7 @@ llvm::StringRef misleading_guess(llvm::StringRef message, llvm::StringRef text);
 
 /// The same as missing_name_remedy for a message of NVRTC's. `text` is that of its file.
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
-                                       bool system_headers);
+                                       const Compiled& how);
 
 /// What to add where a standard header was not found: that the C++ library of Tarsia lacks it, and whose has
 /// it. Empty if it is no header of the C++ standard, or the compile uses the machine's library.

@@ -5,7 +5,8 @@ import os
 import sys
 
 _AGAIN = "TARSIA_STARTED_AGAIN"
-_is_running = False
+_RUNS = "TARSIA_RUNS_SCRIPT"  # libtarsia reads it, in the processes that the script starts (base/machine/sanitizer.cpp)
+_running_in = None  # the process that runs a program
 
 
 def is_program(arguments):
@@ -28,14 +29,14 @@ _COMMANDS = ("run", "compile", "pack", "check", "sanitize", "show", "bench", "ne
 
 def run(arguments):
     """arguments: the script, `-m` and a module or `-c` and code, and behind it the program's arguments."""
-    global _is_running
+    global _running_in
     import runpy
 
     first = arguments[0]
     if first in ("-m", "-c"):
         if len(arguments) < 2:
             sys.exit(f"tarsia: {first} lacks the {'module' if first == '-m' else 'code'} behind it")
-        _is_running = True
+        _running_in = _begin()
         sys.path[0] = os.getcwd() if first == "-m" else ""
         if first == "-m":
             sys.argv = arguments[1:]
@@ -49,17 +50,22 @@ def run(arguments):
         return None
     if not os.path.exists(first):
         sys.exit(f"tarsia: there is no file {first}")
-    _is_running = True
+    _running_in = _begin()
     sys.argv = arguments
     sys.path[0] = os.path.dirname(os.path.abspath(first))
     runpy.run_path(first, run_name="__main__")
     return None
 
 
+def _begin():
+    os.environ[_RUNS] = "1"
+    return os.getpid()
+
+
 def provide(options):
     """Starts the process again if the options of a compile ask for a sanitizer that it lacks, and the script is run by
     `python -m tarsia`. In other processes load_inline will refuse."""
-    if not _is_running:
+    if _running_in != os.getpid():  # a forked worker would run the whole script
         return
     from .._tarsia import environment_for
 

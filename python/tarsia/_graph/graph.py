@@ -9,6 +9,7 @@ from collections import OrderedDict
 from .. import _tarsia
 from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound, make, told_methods
 from .._schema import inputs_by_name
+from .._sparse import warn_of_graph
 from .bound import BoundGraph
 
 _NO_VALUE = 0xFFFFFFFF
@@ -201,12 +202,19 @@ class Graph:
         """Adds a node of a registered op, by name or as a tarsia.Op. Gives its output, or a tuple of several.
 
         ``name`` names the node, and ``device`` ("cpu", "gpu", "gpu:1") places it; without one, it runs where the
-        graph is bound.
+        graph is bound. If the op has an attribute of such a name, it is that.
         """
+        if isinstance(op, GraphValue):  # g.add(x, y) is g.NAME(x, y) for the op 'add'
+            op, inputs = "add", (op, *inputs)
         if isinstance(op, str):
             op = _tarsia.op(op)
         if not isinstance(op, _tarsia.Op):
             raise ArgumentTypeError(f"graph: add takes an op or its name, not {op!r}")
+        declared = {attribute[0] for attribute in op._description["attributes"]}
+        if name is not None and "name" in declared:
+            attributes["name"], name = name, None
+        if device is not None and "device" in declared:
+            attributes["device"], device = device, None
         if attributes:
             inputs, attributes = inputs_by_name(op, op._description, inputs, attributes)
         numbers = [_NO_VALUE if value is None else self._number(value, op) for value in inputs]
@@ -275,9 +283,13 @@ class Graph:
         if inputs:
             raise ArgumentTypeError(f"graph: there is no input '{next(iter(inputs))}'; it takes {', '.join(names)}")
         if len(set(devices.values())) > 1:
-            raise ArgumentValueError(f"graph: its inputs are on several devices: {devices}; put them on one")
+            where = ", ".join(f"{name} on {f'gpu:{number}' if is_gpu else 'cpu'}" for name, (is_gpu, number) in devices.items())
+            raise ArgumentValueError(f"graph: its inputs are on several devices: {where}; put them on one")
         device = next(iter(devices.values()), (False, 0))
-        return make(BoundGraph, self._handle.bind(specs, device, implementation, dynamic), tuple(names))
+        bound = make(BoundGraph, self._handle.bind(specs, device, implementation, dynamic), tuple(names))
+        if any(storage != "dense" for _, _, storage in specs):
+            warn_of_graph(bound.plan.conversions)
+        return bound
 
     def __call__(self, *args, out=None, req=None, **inputs):
         """Binds to these arrays and runs. Plans are kept, and shapes of about one size share one and its memory."""
@@ -357,15 +369,18 @@ class Graph:
         return self._handle.to_json()
 
     @classmethod
-    def from_json(cls, text):
-        """Reads what :meth:`to_json` wrote. Unknown fields and cycles are errors that name the node."""
+    def from_json(cls, text, device=None):
+        """Reads what :meth:`to_json` wrote. Unknown fields and cycles are errors that name the node.
+
+        ``device`` ("cpu", "gpu", "gpu:1") is where its constants, parameters and states lie; without one, they lie where the text says.
+        """
         if not isinstance(text, str):
             raise ArgumentTypeError(f"graph, JSON: a str is needed, not {type(text).__name__}")
         try:
             text.encode()
         except UnicodeEncodeError:
             raise ArgumentValueError("graph, JSON: the text cannot be encoded as UTF-8") from None
-        return cls(_tarsia.GraphHandle(text))
+        return cls(_tarsia.GraphHandle(text, None if device is None else _device(device)))
 
     def __reduce__(self):
         """A copy, or a pickle, is another graph. A pickle brings the ops along; those that cannot be pickled are an error."""

@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def steps(self):
-        """The steps in their order: dicts with name, kind, device, inputs, outputs and write requests."""
+        """The steps in their order: dicts with name, kind, device, inputs, outputs, write requests and the bytes of their workspace."""
         return list(self._json["steps"])
 
     @property

@@ -6,6 +6,7 @@ import types
 
 from .. import _errors, _library
 from .._compile_options import to_names, to_path
+from .._schema import OBJECT, POINTER, TENSOR
 from .extension_sources import Sources, names_in, source_behind
 
 # Code of that time leaves out prototypes and mixes pointers, of which compilers then warned.
@@ -86,7 +87,8 @@ class Extension(types.ModuleType):
         self._check_names(title, names)
         self._library = library
         for one in names:
-            setattr(self, one, library[one]._quiet)  # the builder's functions told autograd nothing either
+            function = library[one]._quiet  # the builder's functions told autograd nothing either
+            setattr(self, one, _GivesTorch(function) if _makes_tensors(function) else function)
         self.__all__ = names
 
     def _check_names(self, title, names):
@@ -117,6 +119,34 @@ class Extension(types.ModuleType):
 
     def __repr__(self):
         return f"<tarsia.torch extension {self.__name__!r} from {self._base!r}>"
+
+
+def _makes_tensors(function):
+    """Whether an overload gives a tensor and takes none, which would tell of what kind it is to be."""
+    return any(result[0] == TENSOR and not any(kind in (TENSOR, POINTER, OBJECT) for _, (kind, *_) in parameters)
+               for _, _, _, parameters, result in function._description)
+
+
+class _GivesTorch:
+    """A function without tensors among its parameters: the tensors that it makes are torch.Tensors all the same."""
+
+    def __init__(self, function):
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args, **named):
+        import torch
+
+        made = self._function(*args, **named)
+        return torch.from_dlpack(made) if hasattr(made, "__dlpack__") else made
+
+    def __getattr__(self, name):
+        if name == "_function":  # of an object that is being copied
+            raise AttributeError(name)
+        return getattr(self._function, name)
+
+    def __repr__(self):
+        return repr(self._function)
 
 
 def _paths(given, what):

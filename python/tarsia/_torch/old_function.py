@@ -1,16 +1,19 @@
 """The call of autograd Functions as instances, as early PyTorch had it: F(…)(x, y), with forward(self, x, y),
 backward(self, dy) and state on self.
 
-A call runs a Function of today's kind, whose node stands behind the instance while forward and backward run.
+A call runs a Function of today's kind, whose node stands behind the instance while forward and backward run. Afterwards, the
+instance has what early PyTorch left on it; forward and backward also run when they are called directly.
 """
 
 import inspect
+import weakref
 
 import torch
 
-from .._errors import ArgumentTypeError
+from .._errors import ArgumentTypeError, Error
 
 _NODE = "_tarsia_node"
+_LEFT = "_tarsia_left"
 _MARK = "_is_of_tarsia"
 
 
@@ -21,10 +24,11 @@ def install():
         return
     function.__call__ = _call_of(function.__call__)
     function.__init__ = _init_of(function.__init__)
-    for name in ("saved_tensors", "needs_input_grad"):
-        setattr(function, name, property(_reader(name)))
-    function.saved_variables = property(lambda self: _node(self, "saved_variables").saved_tensors)
-    for name in ("save_for_backward", "mark_dirty", "mark_non_differentiable"):
+    function.saved_tensors = property(_saved_tensors)
+    function.saved_variables = property(_saved_variables)
+    function.needs_input_grad = property(_needs_input_grad)
+    function.save_for_backward = _save_for_backward
+    for name in ("mark_dirty", "mark_non_differentiable"):
         setattr(function, name, _forwarded(name))
 
 
@@ -39,7 +43,11 @@ def _call_of(before):
         if named:
             raise ArgumentTypeError(f"{type(self).__name__}()(...) takes its inputs by position, and {', '.join(named)} by name: "
                                     "autograd knows inputs by their places")
-        return _Bridge.apply(self, *inputs)
+        outputs = _Bridge.apply(self, *inputs)
+        left = _left(self)
+        if left.living_node() is None:  # nothing needs a gradient, and nothing is kept for one
+            left.saved = ()
+        return outputs
 
     setattr(__call__, _MARK, True)
     return __call__
@@ -53,23 +61,63 @@ def _init_of(before):
     return __init__
 
 
-def _reader(name):
-    return lambda self: getattr(_node(self, name), name)
+class _Left:
+    """What stays on an instance when no pass runs. The node holds the instance, and not the other way round: `saved` has other
+    tensors over the saved ones' memory, which know of no graph. It is None once backward has run."""
+
+    node, saved, needs = None, (), None
+
+    def living_node(self):
+        return self.node and self.node()
+
+
+def _left(self):
+    return self.__dict__.setdefault(_LEFT, _Left())
+
+
+def _saved_variables(self):
+    left = _left(self)
+    node = self.__dict__.get(_NODE) or left.living_node()
+    if node is not None:
+        return node.saved_tensors
+    if left.saved is None:
+        raise Error(f"{type(self).__name__}: its backward has run, which freed the saved tensors; call it again, or run backward "
+                    "with retain_graph=True and keep the output")
+    return left.saved
+
+
+def _saved_tensors(self):
+    found = _saved_variables(self)
+    return found if self.__dict__.get(_NODE) is not None else _without_graph(found)
+
+
+def _without_graph(tensors):
+    return tuple(one.detach() if isinstance(one, torch.Tensor) else one for one in tensors)
+
+
+def _needs_input_grad(self):
+    node = self.__dict__.get(_NODE)
+    needs = node.needs_input_grad if node is not None else _left(self).needs
+    if needs is None:
+        raise ArgumentTypeError(f"{type(self).__name__}.needs_input_grad follows from the inputs of a call, and there was none")
+    return needs
+
+
+def _save_for_backward(self, *tensors):
+    node = self.__dict__.get(_NODE)
+    if node is not None:
+        node.save_for_backward(*tensors)
+    _left(self).saved = _without_graph(tensors)
 
 
 def _forwarded(name):
     def method(self, *args):
-        return getattr(_node(self, name), name)(*args)
+        node = self.__dict__.get(_NODE)
+        if node is not None:  # a forward that is called directly tells autograd nothing
+            getattr(node, name)(*args)
 
     method.__name__ = name
     return method
-
-
-def _node(self, name):
-    node = self.__dict__.get(_NODE)
-    if node is None:
-        raise ArgumentTypeError(f"{type(self).__name__}.{name} is there while its forward and backward run")
-    return node
 
 
 class _Within:
@@ -90,7 +138,9 @@ class _Bridge(torch.autograd.Function):
     @staticmethod
     def forward(ctx, instance, *inputs):
         ctx.instance, ctx.n_inputs = instance, len(inputs)
-        with _Within(instance, ctx):
+        node, left = _Shifted(ctx), _left(instance)
+        left.node, left.saved, left.needs = weakref.ref(ctx), (), node.needs_input_grad
+        with _Within(instance, node):
             return instance.forward(*inputs)
 
     @staticmethod
@@ -98,6 +148,9 @@ class _Bridge(torch.autograd.Function):
         instance = ctx.instance
         with _Within(instance, _Shifted(ctx)):
             made = instance.backward(*gradients)
+        left = _left(instance)
+        if left.living_node() is ctx:
+            left.saved = None
         made = made if isinstance(made, tuple) else (made,)
         rest = made[ctx.n_inputs:]
         if len(made) < ctx.n_inputs or any(one is not None for one in rest):

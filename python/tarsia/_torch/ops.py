@@ -7,11 +7,12 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from .. import _tarsia
 from .._errors import ArgumentValueError, Unsupported
-from .register import Cell, flat, kernel, refusal, runs_direct, save_nothing
+from .register import Cell, flat, kernel, refusal, runs_direct, save_nothing, saving
 from .._schema import (PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, Schema, flags_at, identifier, needs_of,
                        ports_of)
 
 BACKWARD = 1  # tarsia_pass
+SHARED_STATE = 16  # TARSIA_OP_SHARED_STATE: nothing of a forward is in the state
 BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (
     ("gradients", "Tensor[]"), ("inputs", "Tensor?[]"), ("outputs", "Tensor[]"), ("wanted", "bool[]")))
 
@@ -99,8 +100,9 @@ class OpCell:
             self._hidden = [i >= self._n_visible for i in range(len(self._hidden))]
         self._any_hidden = any(self._hidden)
         self._bound = {} if description["state"] else None
-        # Whether the state may hold the hidden outputs of a forward, found again by the memory of its tensors.
-        self._remembers = (self._any_hidden or description["tells_visible"]) and self._bound is not None
+        # Where hidden outputs were not saved for backward, the state may hold them, found again by the memory of the forward's tensors.
+        has_state = self._bound is not None and not description["flags"] & SHARED_STATE
+        self._remembers = (self._any_hidden or description["tells_visible"]) and has_state
         self._made, self._most_made = set(), 256  # the memory of first results, as far as it was not freed
         self._states = schema.written  # inputs that the op writes to, which have no gradient
         # For attributes, the inputs that it writes to; None where the schema says it.
@@ -124,9 +126,9 @@ class OpCell:
             one.is_list for one in inputs) and not all(self.is_constant(i) for i in range(len(self._positional)))
 
     def cell(self, differentiable):
-        call = self.call if self._has_lists or self._counts or not self._is_plain else self._op
+        call = self.call if self._has_lists or self._counts or self._any_hidden or not self._is_plain else self._op
         if differentiable:
-            return Cell(call, self.infer, self.save, self.gradients, straight=self._remembers)
+            return Cell(call, self.infer, self.save, self.gradients, straight=self._remembers, keeps=self._any_hidden)
         why = "writes to its inputs, so that it" if self._schema.written else "declares no .backward, so that it"
         refuse = refusal(f"{self._op.name} {why} has no gradient: detach() what no gradient is wanted of")
 
@@ -191,13 +193,28 @@ class OpCell:
         inputs, attributes = flat(args), self.attributes(given)
         if self._lists_writes is not None:
             self._check_writes(attributes)
-        called = self._op if self._bound is None else self._binding(inputs, attributes)
-        result = called(*inputs, **attributes) if self._bound is None else called(*inputs)
+        if self._any_hidden and getattr(saving, "on", False):
+            result = self._call_with_hidden(inputs, attributes)
+        elif self._bound is None:
+            result = self._op(*inputs, **attributes)
+        else:
+            result = self._binding(inputs, attributes)(*inputs)
         if self._schema.returns == ("Tensor[]",):
             return list(result) if isinstance(result, tuple) else [] if result is None else [result]
         if self._counts:
             self._check_count(len(result) if isinstance(result, tuple) else int(result is not None))
         return result
+
+    def _call_with_hidden(self, inputs, attributes):
+        """A call that leaves the hidden outputs for `save`."""
+        bound = self._binding_of(inputs, attributes)
+        if len(bound.outputs) != len(self._hidden):  # attributes bring more of them
+            return bound(*inputs)
+        made = bound.with_hidden(*inputs)
+        visible = tuple(one for one, hidden in zip(made, self._hidden) if not hidden)
+        if visible:
+            saving.hidden = visible[0], [one for one, hidden in zip(made, self._hidden) if hidden]
+        return visible[0] if len(visible) == 1 else visible
 
     def _check_count(self, n):
         if n != len(self._schema.returns):
@@ -264,11 +281,14 @@ class OpCell:
             ctx.states = [inputs[i] for i in self._states]
             inputs = [None if i in self._states else one for i, one in enumerate(inputs)]
         results = result if isinstance(result, (tuple, list)) else (result,)
-        if self._remembers:
+        first, hidden = saving.__dict__.pop("hidden", (None, ())) if self._any_hidden else (None, ())
+        if first is not results[0]:  # traced: nobody has them
+            hidden = ()
+        if self._remembers and not hidden:
             self._note(results[0])
         if not self._needs_all:
             inputs, results = self._kept(inputs, results, attributes, ctx.states)
-        ctx.save_for_backward(*inputs, *results)
+        ctx.save_for_backward(*inputs, *results, *hidden)
 
     def _note(self, result):
         self._made.add(_memory_of(result))
@@ -305,7 +325,8 @@ class OpCell:
             return [None] * len(needs)
         direct = runs_direct(gradients[0])
         states = (ctx.states,) if self._states else ()
-        if direct and self._remembers and _memory_of(outputs[0]) not in self._made:
+        has_hidden = len(outputs) > len(gradients)
+        if direct and self._remembers and not has_hidden and _memory_of(outputs[0]) not in self._made:
             outputs = (_elsewhere(outputs[0]), *outputs[1:])
         if direct and self._is_simple and not states:
             try:
@@ -343,11 +364,12 @@ class OpCell:
         requests = ["write" if wants else "null" for wants in wanted]
         if self._any_hidden or self._bound is not None:
             bound = self._binding_of(inputs, attributes)
-            if self._any_hidden:  # nobody has them
-                visible, values = iter(outputs), iter(gradients)
+            if self._any_hidden:  # those that were saved stand behind the visible ones
+                n_visible = len(gradients)
+                visible, kept, values = iter(outputs[:n_visible]), iter(outputs[n_visible:]), iter(gradients)
                 gradients = [torch.zeros(meta[0], dtype=getattr(torch, meta[1]), device=outputs[0].device) if hidden
                              else next(values) for hidden, meta in zip(self._hidden, bound.outputs)]
-                outputs = [None if hidden else next(visible) for hidden in self._hidden]
+                outputs = [next(kept, None) if hidden else next(visible) for hidden in self._hidden]
             made = bound.backward(gradients, inputs, outputs, req=requests)
         else:
             made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)

@@ -24,16 +24,20 @@ class Cell:
     after a call that gradients are wanted of, and `gradients(ctx, needs, *gradients)`, which gives a sequence for the
     inputs in one row, as `needs` has them: shorter where optional ones were left out. ctx.call is theirs, None at
     first. Gradients that nobody has come as zeros. `straight`: `save` gets the very tensors that `call` got, so they
-    are made contiguous before both."""
+    are made contiguous before both. `keeps`: `call` leaves something in `saving` for the `save` that follows."""
 
-    __slots__ = ("call", "fake", "save", "gradients", "straight")
+    __slots__ = ("call", "fake", "save", "gradients", "straight", "keeps")
 
-    def __init__(self, call, fake, save, gradients, straight=False):
-        self.call, self.fake, self.save, self.gradients, self.straight = call, fake, save, gradients, straight
+    def __init__(self, call, fake, save, gradients, straight=False, keeps=False):
+        self.call, self.fake, self.save, self.gradients = call, fake, save, gradients
+        self.straight, self.keeps = straight, keeps
 
     def take(self, other):
-        self.call, self.fake, self.save, self.gradients, self.straight = (
-            other.call, other.fake, other.save, other.gradients, other.straight)
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
+
+saving = threading.local()  # `on`: `save` follows this thread's call of a Cell that keeps something
 
 
 def save_nothing(ctx, inputs, attributes, result):
@@ -255,13 +259,19 @@ def _autograd_kernel(operator, schema, cell, run):
         args = row if lengths is None else _grouped(row, lengths)
         if cell.straight:
             args = [arg if i in written else contiguous(arg) for i, arg in enumerate(args)]
-        if plain:
-            result = run(*args, **named)
-        elif not _in_transform():
-            result = redispatch(keys, args, named)
-        else:  # the levels below decide for themselves whether they want gradients
-            with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        if cell.keeps:
+            saving.on = True
+        try:
+            if plain:
+                result = run(*args, **named)
+            elif not _in_transform():
                 result = redispatch(keys, args, named)
+            else:  # the levels below decide for themselves whether they want gradients
+                with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                    result = redispatch(keys, args, named)
+        finally:
+            if cell.keeps:
+                saving.on = False
         cell.save(ctx, args, named, result)
         if is_plain_row:
             return result

@@ -30,6 +30,11 @@ class Parameter:
     is_pointer: bool
     is_const: bool
 
+    @property
+    def is_text(self):
+        """Whether it takes texts: const char*."""
+        return self.is_pointer and self.is_const and self.type == "char"
+
     def __str__(self):
         return f"{'const ' if self.is_const else ''}{self.type}{'*' if self.is_pointer else ''} {self.name}"
 

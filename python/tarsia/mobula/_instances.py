@@ -23,7 +23,7 @@ class Source:
         self._libraries = {}
 
     def function(self, declaration, modes, types, on_gpu):
-        """The function of an instance. modes: for each parameter "number", "tensor", "address" or "struct". types: of each
+        """The function of an instance. modes: for each parameter "number", "tensor", "text", "address" or "struct". types: of each
         parameter, and template parameters by their names."""
         key = (declaration.name, tuple(modes), tuple(sorted(types.items())), on_gpu, _settings())
         found = self._libraries.get(key)
@@ -101,7 +101,10 @@ def _wrapper(file, declaration, modes, types, on_gpu):
     for parameter, mode in zip(declaration.parameters, modes):
         name, const = parameter.name, "const " if parameter.is_const else ""
         type = types.get(parameter.type, parameter.type)
-        if mode == "tensor":
+        if mode == "tensor" and type == "char":  # to Tarsia, a char* is a text
+            parameters.append(f"{const}signed char* {name}")
+            arguments.append(f"reinterpret_cast<{const}char*>({name})")
+        elif mode in ("tensor", "text"):
             parameters.append(f"{const}{type}* {name}")
             arguments.append(name)
         elif mode == "number":

@@ -68,8 +68,12 @@ class MobulaFunc:
                 continue
             found = backend.get_var_glue(value)
             if found is None:
+                if isinstance(value, (str, bytes)) and parameter.is_text:
+                    modes.append("text")
+                    continue
                 if parameter.type != "void" or not (value is None or isinstance(value, (int, ctypes.c_void_p))):
-                    raise self._error(ArgumentTypeError, parameter, "takes a tensor of NumPy, PyTorch or CuPy", value)
+                    kinds = "a str, bytes, or a tensor" if parameter.is_text else "a tensor"
+                    raise self._error(ArgumentTypeError, parameter, f"takes {kinds} of NumPy, PyTorch or CuPy", value)
                 modes.append("address")
                 values[k] = (value.value if isinstance(value, ctypes.c_void_p) else value) or 0
                 continue
@@ -85,6 +89,10 @@ class MobulaFunc:
                     copies.append((found, value, values[k]))
         self._fill(args, types, values)
         on_gpu = device is not None and device is not _NoDevice
+        if on_gpu and self.declaration.is_kernel and "text" in modes:
+            k = modes.index("text")
+            raise self._error(ArgumentTypeError, parameters[k], "is a text, which kernels on a GPU cannot read: pass a tensor of its bytes",
+                              values[k])
         if len(frameworks) > 1 and not on_gpu:  # the call takes tensors of one framework
             values = [found.on_cpu(value) if (found := backend.get_var_glue(value)) else value for value in values]
         function = self._source.function(self.declaration, modes, types, on_gpu)
@@ -122,7 +130,8 @@ class MobulaFunc:
             types[name] = found or (canonical(f"{spelling}_t") if isinstance(spelling, str) else None)
             if types[name] is None:
                 raise ArgumentValueError(f"{self.name}.build: {spelling!r} is no type of elements, such as 'float' or 'int64'")
-        modes = ["struct" if p.type in self._structs else "tensor" if p.is_pointer else "number" for p in self.declaration.parameters]
+        modes = ["struct" if p.type in self._structs else "text" if p.is_text and not (ctx == "cuda" and self.declaration.is_kernel)
+                 else "tensor" if p.is_pointer else "number" for p in self.declaration.parameters]
         self._source.function(self.declaration, modes, types, ctx == "cuda")
 
     # ---- its own ----

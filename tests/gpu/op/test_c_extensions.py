@@ -62,6 +62,19 @@ void rows(THCudaTensor *t) {
 }
 float element(THCudaTensor *t) { THCudaTensor_set2d(state, t, 1, 0, 7); return THCudaTensor_get2d(state, t, 1, 0); }
 void cmul(THCudaTensor *out, THCudaTensor *a, THCudaTensor *b) { THCudaTensor_cmul(state, out, a, b); }
+void floor_sin(THCudaTensor *t, THCudaTensor *out) {
+  THCudaTensor_floor(state, out, t);
+  THCudaTensor_sin(state, out, out);
+}
+void lerp(THCudaDoubleTensor *a, THCudaDoubleTensor *b, THCudaDoubleTensor *out) { THCudaDoubleTensor_lerp(state, out, a, b, 0.25); }
+void sign(THCudaLongTensor *t, THCudaLongTensor *out) { THCudaLongTensor_sign(state, out, t); }
+double product_of_all(THCudaTensor *t) { return THCudaTensor_prodall(state, t); }
+float second(THCudaTensor *t) {
+  THCudaTensor *view = THCudaTensor_newWithStorage1d(state, t->storage, t->storageOffset, 2, t->stride[0]);
+  float seen = THCudaTensor_get1d(state, view, 1);
+  THCudaTensor_free(state, view);
+  return seen;
+}
 void check(void) { THCudaCheck(cudaErrorInvalidValue); }
 """
 
@@ -108,6 +121,15 @@ def test_the_functions_of_thc():
     lib.rows(t)
     assert torch.equal(t, torch.arange(4., device="cuda").view(4, 1).expand(4, 5))
     assert lib.element(t) == 7 and t[1, 0] == 7
+    lib.floor_sin(a * 9, out)
+    torch.testing.assert_close(out, torch.sin(torch.floor(a * 9)))
+    x, y, z = (torch.rand(shape, dtype=torch.float64, device="cuda") for shape in ((3, 4, 5), (5, 4, 3), (0,)))
+    lib.lerp(x.transpose(0, 2), y, z)
+    torch.testing.assert_close(z, torch.lerp(x.transpose(0, 2), y, 0.25))
+    signs = torch.empty(0, dtype=torch.int64, device="cuda")
+    lib.sign(torch.tensor([-4, 0, 9], device="cuda"), signs)
+    assert signs.tolist() == [-1, 0, 1]
+    assert lib.product_of_all(torch.tensor([2., 3, -4], device="cuda")) == -24 and lib.second(torch.arange(6., device="cuda")[::3]) == 3
     short, out = torch.ones(2, device="cuda"), torch.zeros(3, device="cuda")
     with pytest.raises(tarsia.OpValueError, match="other numbers of elements"):
         lib.cmul(out, a, short)

@@ -1,5 +1,6 @@
 """Graphs on a GPU: streams, capture, states, nodes on the CPU."""
 
+import pickle
 import threading
 
 import pytest
@@ -191,3 +192,58 @@ def test_an_error_of_a_node_names_it_and_the_graph_works_on():
     g.output(g.gg_collect(x, g.input("state"), name="the_culprit"))
     with pytest.raises(tarsia.Error, match="the_culprit"):
         g.bind(x=((4,), "float32", "cpu"), state=((4,), "float32", "cpu"))
+
+
+def counting(name, total):
+    """Registers a graph that adds its input to a tensor, and gives the sum."""
+    inner = tarsia.Graph()
+    inner.output(inner.gg_slow(inner.gg_collect(inner.gg_slow(inner.input("x"), cycles=300_000), inner.state(total))))
+    inner.register(name)
+
+
+def test_two_runs_of_a_graph_with_a_state_keep_their_order():
+    total = torch.zeros(1 << 12, device="cuda")
+    counting("gg_counts", total)
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gg_counts(x))
+    g.output(g.gg_counts(x))
+    a = torch.zeros(1 << 12, device="cuda")
+    bound = g.bind(x=a)
+    for i in range(20):
+        first, second = bound(x=a)
+        assert torch.equal(first, torch.full_like(a, 2 * i + 2.0)) and torch.equal(second, torch.full_like(a, 2 * i + 3.0))
+
+
+def test_capture_leaves_states_of_graphs_within_as_they_were():
+    total = torch.full((64,), 5.0, device="cuda")
+    counting("gg_counts_captured", total)
+    g = tarsia.Graph()
+    g.output(g.gg_counts_captured(g.input("x")))
+    captured = g.bind(x=((64,), "float32", "gpu")).capture()
+    torch.cuda.synchronize()
+    assert torch.equal(total, torch.full_like(total, 5))
+    assert captured(x=torch.ones(64, device="cuda"))[0].item() == 5 + 2 + 1
+
+
+def test_tensors_of_json_and_pickles_lie_on_the_gpu_again():
+    g = tarsia.Graph()
+    total = torch.zeros(8, device="cuda")
+    g.output(g.gg_product(g.gg_collect(g.input("x"), g.state(total)), g.parameter(torch.full((8,), 3.0, device="cuda"))))
+    a = torch.ones(8, device="cuda")
+    for other in (tarsia.Graph.from_json(g.to_json()), pickle.loads(pickle.dumps(g)), tarsia.Graph.from_json(g.to_json(), device="gpu")):
+        bound = other.bind(x=a)
+        assert bound.plan.conversions == []
+        assert torch.equal(bound(x=a), torch.full_like(a, 3)) and torch.equal(bound(x=a), torch.full_like(a, 6))
+    assert total.sum() == 0
+
+
+def test_values_lie_aligned_though_the_callers_output_is_not():
+    g = tarsia.Graph()
+    g.output(tarsia.ops.cast(tarsia.ops.negative(-tarsia.ops.cast(g.input("x"), dtype="float64")), dtype="uint8"))
+    a = torch.arange(1024, device="cuda").to(torch.uint8)
+    bound = g.bind(x=a)
+    for shift in range(3):
+        out = torch.empty(1024 + shift, dtype=torch.uint8, device="cuda")[shift:]
+        bound(x=a, out=out)
+        assert torch.equal(out, a)

@@ -120,6 +120,49 @@ def test_packages_of_the_old_builder_are_imported(project):
     assert ran.stdout.strip() == EXPECTED, ran.stderr
 
 
+OLD_INIT = """
+from torch.utils.ffi import _wrap_function
+from ._mix import lib as _lib, ffi as _ffi
+
+__all__ = []
+def _import_symbols(locals):
+    for symbol in dir(_lib):
+        fn = getattr(_lib, symbol)
+        locals[symbol] = _wrap_function(fn, _ffi) if callable(fn) else fn
+        __all__.append(symbol)
+
+_import_symbols(locals())
+"""
+
+
+def packaged(project):
+    """The project with its files in a package: a module of it imports the extension beside it."""
+    (project / "net/functions").mkdir(parents=True)
+    for name in ("src", "build.py"):
+        (project / name).rename(project / "net" / name)
+    (project / "net/__init__.py").touch()
+    (project / "net/functions/__init__.py").touch()
+    (project / "net/functions/mix.py").write_text("from .._ext import mix\n")
+    (project / "test.py").write_text(SCRIPT.replace("from _ext import mix", "from net.functions.mix import mix"))
+    return project
+
+
+def test_an_unbuilt_extension_in_a_package_is_built(project):
+    ran = run("test.py", "word", cwd=packaged(project))
+    assert ran.stdout.strip() == EXPECTED, ran.stderr
+    assert (project / "net/_ext/mix/_mix.py").is_file() and not (project / "_ext").exists()
+
+
+@pytest.mark.parametrize("is_package", [False, True])
+def test_an_extension_of_which_the_old_package_is_there_is_built(project, is_package):
+    at = (packaged(project) / "net" if is_package else project) / "_ext/mix"
+    at.mkdir(parents=True)
+    (at.parent / "__init__.py").touch()
+    (at / "__init__.py").write_text(OLD_INIT)
+    ran = run("test.py", "word", cwd=project)
+    assert ran.stdout.strip() == EXPECTED, ran.stderr
+
+
 FUNCTIONS = '''
 import torch
 from torch.autograd import Function
@@ -176,7 +219,7 @@ try:
 except tarsia.ArgumentTypeError as error:
     print(error)
 try:
-    Scale().saved_tensors
+    Scale().needs_input_grad
 except tarsia.ArgumentTypeError as error:
     print(error)
 try:
@@ -193,7 +236,72 @@ def test_functions_are_called_as_instances(tmp_path):
         "[3.0, 3.0]", "[1.0, 1.0] True", "[2.0, 2.0]",
         "Wrong.backward gave 1 gradients; its forward takes 2 inputs, of each of which it has to give one, or None",
         "Scale()(...) takes its inputs by position, and by by name: autograd knows inputs by their places",
-        "Scale.saved_tensors is there while its forward and backward run", "refused"], ran.stderr
+        "Scale.needs_input_grad follows from the inputs of a call, and there was none", "refused"], ran.stderr
+
+
+STATE = '''
+import weakref
+import torch
+from torch.autograd import Function
+import tarsia
+
+
+class Square(Function):
+    def forward(self, x):
+        self.needed = self.needs_input_grad
+        y = x * x
+        self.save_for_backward(x, y)
+        return y
+
+    def backward(self, dy):
+        x, y = self.saved_tensors
+        assert torch.equal(y, x * x)
+        return 2 * x * dy
+
+
+x = torch.tensor([3.], requires_grad=True)
+f = Square()
+y = f(x)
+print(f.needed, f.needs_input_grad, [one.tolist() for one in f.saved_tensors], f.saved_variables[0].requires_grad)
+print(f.backward(torch.ones(1)))
+y.sum().backward(retain_graph=True)
+print(f.backward(torch.ones(1)).item(), x.grad.item())
+y.sum().backward()
+try:
+    f.saved_tensors
+except RuntimeError as error:
+    print("freed")
+del y
+try:
+    f.saved_tensors
+except tarsia.Error as error:
+    print(error)
+f = Square()
+f(x)
+print(f.backward(torch.ones(1)).item())  # nothing holds its output
+f = Square()
+f(x.detach())
+print(f.saved_tensors, f.needs_input_grad)
+f = Square()
+print(f.saved_tensors)
+f = Square()
+Square.needs_input_grad = None  # which follows from a call
+print(f.forward(torch.tensor([2.])).item(), f.backward(torch.ones(1)).item())
+f = Square()
+held = weakref.ref(f)
+y = f(x)
+del f, y
+print(held())
+'''
+
+
+def test_functions_keep_their_state_after_a_call_and_run_directly(tmp_path):
+    (tmp_path / "state.py").write_text(STATE)
+    ran = subprocess.run([sys.executable, "-m", "tarsia.compat", "state.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.stdout.splitlines() == [
+        "(True,) (True,) [[3.0], [9.0]] True", "tensor([6.])", "6.0 6.0", "freed",
+        "Square: its backward has run, which freed the saved tensors; call it again, or run backward with retain_graph=True and keep the output",
+        "6.0", "() (False,)", "()", "4.0 4.0", "None"], ran.stderr
 
 
 def test_words_that_are_no_program_are_refused(tmp_path):

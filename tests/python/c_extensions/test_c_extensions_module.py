@@ -37,6 +37,21 @@ def test_the_module_has_the_functions_of_the_headers(mix):
         mix.mixed
 
 
+def test_tensors_of_functions_that_take_none_are_those_of_torch(tmp_path):
+    (tmp_path / "make.c").write_text("#include <TH/TH.h>\n"
+        "THFloatTensor *ones(long n) { THFloatTensor *t = THFloatTensor_newWithSize1d(n); THFloatTensor_fill(t, 1); return t; }\n"
+        "THFloatTensor *none(void) { return NULL; }\nlong count(long n) { return n; }\n"
+        "THFloatTensor *same(THFloatTensor *t) { return t; }\n")
+    make = tarsia.torch.create_extension("make", sources=["make.c"], relative_to=str(tmp_path / "build.py"))
+    t = make.ones(3)
+    assert isinstance(t, torch.Tensor) and t.tolist() == [1, 1, 1] and t.add_(1).tolist() == [2, 2, 2]
+    assert make.ones(n=0).shape == (0,) and make.none() is None and make.count(2) == 2 and make.same(t) is t
+    assert make.ones.__name__ == "ones" and "THFloatTensor" in make.ones.signatures[0]
+    assert isinstance(make.count, tarsia.Function) and isinstance(make.same, tarsia.Function)
+    with pytest.raises(tarsia.ArgumentTypeError, match="ones"):
+        make.ones()
+
+
 def test_autograd_is_told_of_no_write(mix):
     a, out = torch.ones(2), torch.empty(2)
     before = a._version

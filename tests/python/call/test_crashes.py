@@ -289,6 +289,20 @@ def test_a_return_address_that_was_overwritten():
     assert " in int f(int a)" in errors and "called with a = 3" in errors, errors
 
 
+@pytest.mark.parametrize("n", [64, 4096, 100_000_000], ids=["the caller", "the call's own records", "the process's environment"])
+def test_a_buffer_that_overflows_over_the_stack_still_names_the_place(n):
+    text = """int fills(int n) {
+  volatile char b[8];
+  for (int i = 0; i < n; ++i) ((volatile char*)b)[i] = 0x41;
+  return b[3];
+}"""
+    lines = crash(f"load({text!r}).fills({n})").splitlines()
+    assert re.match(r"tarsia: (segmentation fault|stack overflow) \(SIGSEGV", lines[0]), lines
+    assert any(re.fullmatch(r"  #0 fills\(int\) at source:[345]", line) for line in lines), lines
+    if n > 64:
+        assert lines[-1] == "tarsia: what the call was given cannot be read", lines
+
+
 def test_frames_of_a_recursion_are_counted():
     errors = crash("load('int f(int a) { volatile char b[99]; b[a % 99] = 1; return f(a + 1) + b[0]; }').f(3)")
     assert "more like this" in errors and "frames more" in errors and len(errors.splitlines()) < 12
@@ -418,7 +432,8 @@ static void forward(tarsia::Context& c) {
 }
 TARSIA_OP(breaks).input("x").output("y").forward("cpu", forward);''')
 tarsia.ops.breaks(np.zeros(3, np.float32))""").splitlines()
-    assert lines == ["tarsia: segmentation fault (SIGSEGV)", "tarsia: what the call was given cannot be read"]
+    assert lines[:2] == ["tarsia: segmentation fault (SIGSEGV at address 0x0)", "  #0 forward(tarsia::Context&) at source:4"], lines
+    assert lines[-1] == "tarsia: what the call was given cannot be read", lines
 
 
 STEPS = """

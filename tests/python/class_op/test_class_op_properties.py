@@ -143,6 +143,13 @@ def test_unsigned_fields_take_no_negative_numbers(attributes):
         tarsia.ops.Gate(X, **attributes)
 
 
+def test_unsigned_fields_of_64_bits_take_all_their_values():
+    x = np.ones((1, 2), np.float32)
+    for times in (2**63, 2**64 - 1, "18446744073709551615"):
+        np.testing.assert_array_equal(tarsia.ops.Gate(x, times=times), x * np.float32(int(times)))
+    assert "uint64" in str(pytest.raises(tarsia.ArgumentValueError, tarsia.ops.Gate, x, times=2**64).value)
+
+
 def test_what_backward_does_not_declare_is_not_kept():
     bound = tarsia.op("Shrink").bind(X)
     assert bound.backward_needs == (True, True, False)

@@ -220,6 +220,85 @@ def test_libraries_that_are_compiled_together_start_the_script_again_too(tmp_pat
     assert done.stdout == "1 2\n" and done.returncode == 0, done.stderr
 
 
+SIGNALS = """
+    import sys
+    import tarsia
+    lib = tarsia.load_inline({"crash.cc": '''
+    #include <cstdlib>
+    int null(int n) { int* volatile p = nullptr; *p = n; return 1; }
+    int wild(int n) { char* volatile p = reinterpret_cast<char*>(0x10); *p = n; return 1; }
+    int deep(int n) { volatile char b[400]; b[n % 400] = 1; return n < 0 ? 0 : deep(n + 1) + b[0]; }
+    int aborts(int n) { std::abort(); }
+    '''}, debug=sys.argv[1], cflags=["-w"])
+    getattr(lib, sys.argv[2])(3)
+"""
+
+
+@pytest.mark.parametrize("sanitizer, name", [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")])
+@pytest.mark.parametrize("function, what, line", [("null", "SEGV", 3), ("wild", "SEGV", 4), ("deep", "stack-overflow", 5)])
+def test_a_signal_under_a_sanitizer_leaves_both_reports(tmp_path, sanitizer, name, function, what, line):
+    done = run(SIGNALS, tmp_path, sanitizer, function, launcher=["-m", "tarsia"])
+    said = done.stderr.splitlines()
+    assert done.returncode > 0, done.stderr
+    assert any(f" in int {function}(int n), crash.cc:{line}" in one for one in said) and "  called with n = 3" in said, done.stderr
+    assert any(one.startswith(f"  #0 {function}(int) at crash.cc:{line}") for one in said), done.stderr
+    assert re.search(rf"^SUMMARY: {name}: {what} .*crash\.cc:{line}.* in {function}\(int\)", done.stderr, re.M), done.stderr
+    for wrong in ("cannot be read", "signal-unsafe", "nested bug", "libc.so.6"):
+        assert wrong not in done.stderr.split("#1 ")[0], done.stderr
+    assert "signal-unsafe" not in done.stderr and "nested bug" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_an_abort_under_a_sanitizer_is_one(tmp_path, sanitizer):
+    done = run(SIGNALS, tmp_path, sanitizer, "aborts", launcher=["-m", "tarsia"])
+    assert done.returncode == -6 and " in int aborts(int n), crash.cc:6" in done.stderr and "crash.cc:6" in done.stderr.split("  #0")[1], done.stderr
+
+
+def test_the_programs_own_options_of_a_sanitizer_win(tmp_path):
+    script = "import os, tarsia; tarsia.load_inline('int f();\\nint g() {{ return 1; }}', debug='thread'); print(os.environ['TSAN_OPTIONS'])"
+    done = run(script.replace("{{", "{").replace("}}", "}"), tmp_path, launcher=["-m", "tarsia"], TSAN_OPTIONS="report_signal_unsafe=1")
+    assert re.search(r"report_signal_unsafe=0:.*:report_signal_unsafe=1$", done.stdout.strip()), (done.stdout, done.stderr)
+
+
+def test_a_program_that_crashes_under_a_sanitizer_is_reported_by_both(tmp_path):
+    (tmp_path / "np.cc").write_text("int main(int, char**) {\n  int* volatile p = nullptr;\n  *p = 1;\n}\n")
+    done = subprocess.run([places.command(), "run", "-fsanitize=address", "np.cc"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert re.search(r"^  #0 .* at np\.cc:3$", done.stderr, re.M) and re.search(r"^SUMMARY: AddressSanitizer: SEGV .*np\.cc:3", done.stderr, re.M), done.stderr
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_a_worker_of_a_script_hears_that_it_has_the_scripts_sanitizer(tmp_path, method):
+    script = f"""
+        import multiprocessing
+        import sys
+        import tarsia
+        def work(n):
+            try:
+                return tarsia.load_inline("int f(int n) {{ return n; }}", debug="address").f(n)
+            except tarsia.LoadError as error:
+                return str(error)
+        if __name__ == "__main__":
+            if sys.argv[1:]:
+                work(0)
+            with multiprocessing.get_context("{method}").Pool(1) as pool:
+                print(pool.map(work, [7])[0])
+    """
+    done = run(script, tmp_path, launcher=["-m", "tarsia"])
+    assert "this process is one that the script has started" in done.stdout and "run the program by" not in done.stdout, (done.stdout, done.stderr)
+    done = run(script, tmp_path, "first", launcher=["-m", "tarsia"])
+    assert done.stdout.strip() == "7", (done.stdout, done.stderr)
+
+
+def test_a_second_sanitizer_in_one_script_is_refused_as_such(tmp_path):
+    done = run("""
+        import tarsia
+        print(tarsia.load_inline("int f() { return 1; }", debug="address").f(), flush=True)
+        tarsia.load_inline("int g() { return 1; }", debug="thread")
+    """, tmp_path, launcher=["-m", "tarsia"])
+    assert done.stdout == "1\n" and done.returncode == 1
+    assert "needs ThreadSanitizer, and this process has AddressSanitizer: a process has one sanitizer" in done.stderr, done.stderr
+
+
 THREAD = """
     import tarsia
     lib = tarsia.load_inline({"race.cc": '''

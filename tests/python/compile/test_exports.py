@@ -121,8 +121,13 @@ def test_what_a_static_initialiser_throws_is_an_error_of_the_load(tmp_path):
     with pytest.raises(tarsia.LoadError, match="a static initialiser threw: the name is taken"):
         tarsia.load_inline(source)
     assert log.read_text() == "went"
-    with pytest.raises(tarsia.LoadError, match="something that is no std::exception"):
-        tarsia.load_inline("static int fail() { throw 3; }\nint failed = fail();")
+
+
+@pytest.mark.parametrize("thrown, told", [("3", "an exception of type int"), ("Own{}", "an exception of type Own"), ('"no room"', "no room"),
+                                          ('std::string("no disk")', "no disk")], ids=["int", "class", "text", "string"])
+def test_the_type_of_what_a_static_initialiser_throws_is_told(thrown, told):
+    with pytest.raises(tarsia.LoadError, match=f"a static initialiser threw: {told}$"):
+        tarsia.load_inline(f"#include <string>\nstruct Own {{}};\nstatic int v = []() -> int {{ throw {thrown}; }}();\nint f() {{ return v; }}")
 
 
 def test_a_source_that_does_nothing_is_still_an_error():

@@ -331,7 +331,10 @@ def test_so_is_one_of_cudas_libraries_on_the_host(host, header, what):
     ("template <class T> T odd(T x) { return x % 2; }", "odd"),
     ("template <class T> T mask(T x, T y) { return (x & ~y) << 1; }", "mask"),
     ("template <class T> void fill(T* x, long n, T v) { for (long i = 0; i < n; ++i) x[i] = v; }", "fill"),
-    ("auto same(auto x) { return x; }", "same")])
+    ("auto same(auto x) { return x; }", "same"), ("auto five(auto x) { return 5 + x; }", "five"),
+    ("#include <cstddef>\ntemplate <std::size_t n> int sized(int x) { return x + n; }", "sized"), ("template <char c> int letter(int x) { return x + c; }", "letter"),
+    ("namespace ns { enum class E { a = 3, b }; template <E e> int pick(int x) { return x + int(e); } }", "ns::pick"),
+    ("enum E { none };\ntemplate <E e, unsigned short n> int plain(const int* x) { return x[n] + e; }", "plain")])
 def test_a_template_says_what_to_write_and_that_works(template, name):
     lib = tarsia.load_inline(template + "\nint other() { return 1; }")
     advice = lib.skipped[name]
@@ -367,6 +370,12 @@ def test_named_instantiations_are_exported():
     "template <class T> requires (sizeof(T) == 1) int small(T x) { return x; }",
     "template <class T> int checked(T x) { static_assert(sizeof(T) == 1); return x; }",
     "#include <vector>\ntemplate <class T> int sized(std::vector<std::vector<T>> x) { return x.size(); }",
+    # What no instance exports.
+    "template <class T> void twice(T& x) { x += x; }", "template <class T> T moved(T&& x) { return x; }",
+    "template <class T, int n> T sum(T (&x)[n]) { return x[0]; }", "template <class T> T* same(T* x) { return x; }",
+    "template <class T> T deep(T** x) { return **x; }", "template <class T> consteval T early(T x) { return x; }",
+    "template <class T> auto local(T x) { struct L { T y; }; return L{x}; }", "template <class T> auto at(T& x) { return &x; }",
+    "template <class T> auto place(T* x) { return x; }",
 ])
 def test_a_template_that_asks_for_more_than_a_number_advises_a_wrapper(template):
     lib = tarsia.load_inline(template + "\nint other() { return 1; }")

@@ -433,6 +433,17 @@ def test_bad_options():
         tarsia.load_inline(3)
 
 
+def test_a_path_in_place_of_a_source_names_load(tmp_path):
+    path = tmp_path / "lib.cc"
+    path.write_text("int f() { return 1; }\n")
+    with pytest.raises(tarsia.ArgumentTypeError, match=r"got a path; for a file write tarsia\.load\('.*lib\.cc'\)"):
+        tarsia.load_inline(path)
+    with pytest.raises(tarsia.ArgumentValueError, match=r"is the path of a file: write tarsia\.load\('.*lib\.cc'\)"):
+        tarsia.load_inline(str(path))
+    with pytest.raises(tarsia.ArgumentValueError, match=r"write pathlib\.Path\('.*lib\.cc'\)"):
+        tarsia.compile(str(path), tmp_path / "lib.so")
+
+
 def test_compile_writes_a_library_that_load_takes(tmp_path):
     output = tmp_path / "lib.so"
     tarsia.compile(RELU, output)

@@ -91,6 +91,14 @@ def test_results_do_not_depend_on_threads():
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("n", ["abc", "0", "-3", "4x"])
+def test_a_number_of_threads_that_is_none_is_refused(n):
+    program = ("import numpy as np, tarsia; f = tarsia.reduction('T x', 'T y', 'x', 'a + b', None, '0', 'total');"
+               "f(np.zeros((64, 1 << 16), np.float32), axis=1)")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "TARSIA_NUM_THREADS": n})
+    assert done.returncode == 1 and f"the environment variable TARSIA_NUM_THREADS is '{n}', which is no number of threads" in done.stderr, done.stderr
+
+
 def test_several_inputs_and_outputs():
     rng = np.random.default_rng(2)
     x, w = rng.random((6, 50)), rng.random(50)

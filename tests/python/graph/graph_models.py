@@ -215,6 +215,7 @@ def check_plan(plan, n_outputs):
     made = iter(lives)
     buffers = []
     for number, step in enumerate(steps):
+        buffers.append([number, number, step["workspace"]])
         for name, request in zip(step["outputs"], step["requests"]):
             if name is None:
                 assert request == "null"

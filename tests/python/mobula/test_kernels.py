@@ -58,6 +58,33 @@ def test_keywords_and_slices(load):
     assert np.allclose(c, a.T + a)
 
 
+TEXTS = HEAD + """
+#include <cstring>
+MOBULA_FUNC int mk_length(const char* text) { return static_cast<int>(std::strlen(text)); }
+MOBULA_KERNEL mk_bytes_kernel(const int n, const char* text, char* out) {
+  parfor(n, [&](int i) { out[i] = text[i]; });
+}
+}
+"""
+
+
+def test_texts_are_arguments(load):
+    func = load("mk_texts", TEXTS)
+    assert func.mk_length("abc") == 3 and func.mk_length(b"abcd") == 4 and func.mk_length("\u00e9") == 2
+    assert func.mk_length(text="") == 0
+    out = np.zeros(3, np.int8)
+    func.mk_bytes(3, "abc", out)
+    assert out.tobytes() == b"abc"
+    func.mk_bytes(3, np.array([1, 2, 3], np.int8), out)
+    assert out.tolist() == [1, 2, 3]
+    with pytest.raises(tarsia.ArgumentTypeError, match="mk_length: 'text' takes a str, bytes, or a tensor of NumPy, PyTorch or CuPy, got int 3"):
+        func.mk_length(3)
+    with pytest.raises(tarsia.ArgumentTypeError, match="mk_bytes: 'out' takes a tensor"):
+        func.mk_bytes(3, "abc", "abc")
+    with pytest.raises(tarsia.ArgumentValueError, match="mk_length: argument 'text' .*without NUL characters"):
+        func.mk_length("a\0b")
+
+
 SCALARS = HEAD + """
 template <typename T1, typename T2>
 MOBULA_KERNEL mk_fill_kernel(const int n, const T1 value, T2* out) {

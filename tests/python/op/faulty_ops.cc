@@ -147,3 +147,29 @@ TARSIA_OP(bad_unwritten_hidden)
       for (long i = 0; i < c.in_grad(0).numel(); ++i)
         c.in_grad(0).data<float>()[i] = c.forward_output(1).data<float>()[i] * c.out_grad(0).data<float>()[i];
     });
+// As sums of threads, which add in any order: each run rounds otherwise.
+template <int pass>
+static float turn(float by) {
+  static int calls = 0;
+  return ++calls % 2 ? by : -by;
+}
+TARSIA_OP(good_rounding)
+    .output("y")
+    .output("twice")
+    .forward("cpu", [](tarsia::Context& c) {
+      const float end = turn<1>(100);
+      for (long i = 0; i < n_of(c); ++i) {
+        const float x = x_of(c)[i];  // which an output may lie over
+        if (c.output(0)) y_of(c)[i] = std::nextafterf(x, end);
+        if (c.output(1)) c.output(1).data<float>()[i] = std::nextafterf(2 * x, end);
+      }
+    })
+    .backward("cpu", [](tarsia::Context& c) {
+      const float end = turn<2>(100);
+      for (long i = 0; i < c.in_grad(0).numel(); ++i)
+        c.in_grad(0).data<float>()[i] = std::nextafterf(c.out_grad(0).data<float>()[i] + 2 * c.out_grad(1).data<float>()[i], end);
+    });
+TARSIA_OP(bad_changes_little).forward("cpu", [](tarsia::Context& c) {
+  const float more = turn<3>(1e-4f);
+  for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = x_of(c)[i] + more;
+});

@@ -128,13 +128,40 @@ def test_warnings_count_also_if_the_source_came_from_the_cache(command, tmp_path
     (tmp_path / "out").unlink(missing_ok=True)
     for flag in ("-Werror", "-Werror=return-type"):
         done = command(call[0], flag, *call[1:])
-        assert (done.returncode, done.stdout) == (1, "") and "[-Wreturn-type]" in done.stderr, (flag, done.stdout, done.stderr)
-        assert "-Werror makes errors of warnings" in done.stderr and not (tmp_path / "out").exists()
+        assert (done.returncode, done.stdout) == (1, "") and not (tmp_path / "out").exists(), (flag, done.stdout, done.stderr)
+        by_compiler = "=" in flag and call[0] != "pack"
+        assert ("[-Werror,-Wreturn-type]" if by_compiler else "-Werror makes errors of warnings: [-Wreturn-type]") in done.stderr, done.stderr
     done = command(call[0], "-Werror=parentheses", *call[1:])
     assert done.returncode == 0 and "[-Wreturn-type]" in done.stderr, done.stderr
+    for flags in (("-Wno-error=return-type",), ("-Werror=return-type", "-Wno-error=return-type"), ("-Wno-error=return-type", "-Wno-error")):
+        done = command(call[0], "-Werror", *flags, *call[1:])
+        assert done.returncode == 0 and "warning: " in done.stderr and "[-Wreturn-type]" in done.stderr, (flags, done.stderr)
     for flag in ("-w", "-Wno-return-type"):
         done = command(call[0], flag, "-Werror", *call[1:])
         assert done.returncode == 0 and "return-type" not in done.stderr, (flag, done.stderr)
+
+
+@pytest.mark.parametrize("flag", ["-Werror=parenthesis", "-Wno-error=parenthesis"])
+def test_werror_of_a_misspelt_name_is_refused(command, tmp_path, flag):
+    (tmp_path / "w.cc").write_text("int main(int n, char**) { if (n = 1) return 0; return 1; }\n")
+    done = command("run", flag, "w.cc")
+    assert done.returncode == 1 and f"'{flag}' names no warning of Clang's; did you mean '-Wparentheses'?" in done.stderr, done.stderr
+
+
+def test_werror_takes_groups_and_turns_their_warnings_on(command, tmp_path):
+    (tmp_path / "w.cc").write_text("int main(int n, char**) { int m = 0; { int n = 1; m += n; } return m - 1; }\n")
+    assert command("run", "w.cc").returncode == 0
+    done = command("run", "-Werror=shadow", "w.cc")
+    assert done.returncode == 1 and "[-Werror,-Wshadow]" in done.stderr, done.stderr
+
+
+def test_of_repeated_options_the_last_one_counts(command, tmp_path):
+    (tmp_path / "std.cc").write_text("int main() { return __cplusplus / 100 % 100; }\n")
+    for words in (["-std=c++17", "-std=c++20"], ["-O3", "-O0", "-std=c++20"], ["-march=x86-64", "-march=x86-64-v2", "-std=c++20"]):
+        done = command("run", *words, "std.cc")
+        assert done.returncode == 2020 % 100 and not done.stderr, done.stderr
+    (tmp_path / "opt.cc").write_text("#ifdef __OPTIMIZE__\nint main() { return 3; }\n#else\nint main() { return 0; }\n#endif\n")
+    assert command("run", "-O3", "-O0", "opt.cc").returncode == 0 and command("run", "-O0", "-O3", "opt.cc").returncode == 3
 
 
 def test_v_tells_of_the_compile_with_werror_too(command, tmp_path):
@@ -331,6 +358,7 @@ def test_new_op_refuses_words_of_the_languages(command, name, tmp_path):
     (["help"], "did you mean 'tarsia --help'?"), (["version"], "did you mean 'tarsia --version'?"),
     (["compile", "axpy.cc", "-o", "a.so", "--fsat-math"], "there is no option '--fsat-math'; did you mean '--fast-math'?"),
     (["run", "--lineinof", "axpy.cc"], "there is no option '--lineinof'; did you mean '--lineinfo'?"),
+    (["check", "op.cc", "slopd"], "op.cc has no op 'slopd'; did you mean 'sloped'?"), (["new", "opp", "x"], "did you mean 'op'?"),
     (["show", "axpy.cc", "--amsd"], "did you mean '--asm'?"), (["bench", "axpy.cc", "axpy", "--deivce", "cpu"], "did you mean '--device'?")])
 def test_typing_errors_get_suggestions(command, words, said):
     done = command(*words)

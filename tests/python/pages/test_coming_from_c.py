@@ -48,7 +48,7 @@ def test_the_scripts_of_the_page_run(folder):
 
 def test_every_function_that_the_page_lists_is_declared():
     headers = "".join((pages.DOCS.parent / "include/tarsia/th" / name).read_text()
-                      for name in ("tensor_functions.h", "value_functions.h", "cpu.h", "gpu.h", "general.h"))
+                      for name in ("tensor_functions.h", "value_functions.h", "cpu_functions.h", "cpu.h", "gpu.h", "general.h", "apply.h"))
     table = re.search(r"## What the headers have.*?\n\n\| \|.*?\n\n", (pages.DOCS / PAGE).read_text(), re.S).group(0)
     for row in table.splitlines():
         if row.startswith("| ") and "`" in row:

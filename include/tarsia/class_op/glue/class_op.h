@@ -292,6 +292,7 @@ class ClassOp {
         a.type.n_elements = 1;
       }
       if (kind == Kind::integer) a.type = number_type(TARSIA_KIND_INT, mshadow::kInt64);
+      if (kind == Kind::integer && field->is_uint64()) a.type.dtype = tarsia_dtype{TARSIA_UINT, 64, 1};
       if (kind == Kind::floating) a.type = number_type(TARSIA_KIND_FLOAT, mshadow::kFloat64);
       if (kind == Kind::choice) {
         m_choices.emplace_back();

@@ -61,6 +61,8 @@ class FieldBase {
   /// Throws ParamError if the member's value is not allowed.
   virtual void Check(void* head) const = 0;
   virtual FieldKind kind() const = 0;
+  /// Of an integer: whether some of its values fit into no int64_t.
+  virtual bool is_uint64() const { return false; }
   /// Of a list: whether its numbers are floating.
   virtual bool has_floats() const { return false; }
   /// Whether "None" is a value.
@@ -120,12 +122,21 @@ struct is_list<T, typename std::enable_if<std::is_arithmetic<number_in<T>>::valu
   enum { floating = std::is_floating_point<number_in<T>>::value };
 };
 
+/// Whether some values fit into no signed integer.
+template <class T>
+struct is_unsigned_64 : std::integral_constant<bool, std::is_integral<T>::value &&
+                                                         std::is_unsigned<T>::value && sizeof(T) == 8> {};
+
 // Reading a text into a value. False if it does not fit.
 template <class T>
 typename std::enable_if<std::is_integral<T>::value, bool>::type read(const std::string& text, T& value) {
   if (text == "True" || text == "true") return value = T(1), true;
   if (text == "False" || text == "false") return value = T(0), true;
   std::istringstream in(text);
+  if (is_unsigned_64<T>::value && text.find('-') == text.npos) {
+    unsigned long long natural = 0;
+    return (in >> natural) && (in >> std::ws).eof() ? (value = static_cast<T>(natural), true) : false;
+  }
   long long whole = 0;
   if (!(in >> whole) || !(in >> std::ws).eof()) return false;
   if (whole < 0 && std::is_unsigned<T>::value) return false;
@@ -202,6 +213,7 @@ class FieldEntryBase : public FieldBase {
            : is_list<V>::value                   ? FieldKind::list
                                                  : FieldKind::other;
   }
+  bool is_uint64() const override { return is_unsigned_64<typename inside<T>::type>::value; }
   bool has_floats() const override { return is_list<typename inside<T>::type>::floating; }
   bool is_optional() const override { return inside<T>::optional; }
   std::string type_name() const override {

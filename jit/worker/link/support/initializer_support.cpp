@@ -3,8 +3,12 @@
 #include <dlfcn.h>
 #include <tarsia/abi.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string>
+#include <typeinfo>
 
 /// The table that libtarsia gives to a module once it is mapped.
 extern "C" __attribute__((visibility("hidden"))) const tarsia_host* tarsia_module_host;
@@ -29,6 +33,18 @@ void note(const char* what) {
   std::strncpy(text, what, sizeof text - 1);
 }
 
+/// Of what is no std::exception; libtarsia says the same of what a call throws.
+void note_type() {
+  const std::type_info* const type = __cxxabiv1::__cxa_current_exception_type();
+  if (!type) return note("an exception of unknown type");
+  int status = 0;
+  char* const name = __cxxabiv1::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+  char said[512];
+  std::snprintf(said, sizeof said, "an exception of type %s", name && status == 0 ? name : type->name());
+  std::free(name);
+  note(said);
+}
+
 }  // namespace
 
 /// What the first initialiser that threw has thrown; null if none has. libtarsia asks for it after the
@@ -48,8 +64,12 @@ extern "C" void tarsia_initializer_failed(void* exception) {
     throw;
   } catch (const std::exception& e) {
     note(e.what());
+  } catch (const char* said) {
+    note(said ? said : "");
+  } catch (const std::string& said) {
+    note(said.c_str());
   } catch (...) {
-    note("something that is no std::exception");
+    note_type();
   }
   __cxxabiv1::__cxa_end_catch();
 }

@@ -125,6 +125,12 @@ std::string host_function_remedy(llvm::StringRef name, bool is_known) {
   return remedy;
 }
 
+bool is_device_function(llvm::StringRef name) {
+  static constexpr llvm::StringLiteral k_values[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
+                                                     "warpSize"};
+  return llvm::is_contained(k_builtins, name) && !llvm::is_contained(k_values, name) && name != "printf";
+}
+
 std::string near_builtin(llvm::StringRef name) {
   llvm::StringRef found;
   unsigned least = static_cast<unsigned>(name.size()) / 3 + 1;

@@ -15,6 +15,9 @@ std::string host_only_remedy(llvm::StringRef name);
 /// host's alone; `is_known`: it is one of C's that the host's headers declare. Empty if it is none.
 std::string host_function_remedy(llvm::StringRef name, bool is_known);
 
+/// Whether it is a function that CUDA's compilers have built in for device code: "__syncthreads".
+bool is_device_function(llvm::StringRef name);
+
 /// CUDA's built-in variable or function whose name is nearly this one: "; did you mean 'threadIdx'?"; or
 /// empty.
 std::string near_builtin(llvm::StringRef name);

@@ -2,6 +2,7 @@
 // and nothing else.
 #include "jit/worker/source/names/headers_of_names.h"
 
+#include "jit/worker/source/names/newcomers.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -14,30 +15,32 @@ struct Header {
   const char* names;  // separated by blanks
 };
 
-// Names of namespace std. The first header that has a name is given.
+// Names of namespace std. The first header that has a name is given, unless the text includes another one.
 constexpr Header k_of_std[] = {
-    {"vector", "vector"},
+    {"vector", "vector erase erase_if"},
     {"string",
      "string wstring u8string u16string u32string basic_string to_string stoi stol stoll stoul stoull stof "
      "stod "
-     "getline char_traits"},
+     "getline char_traits erase erase_if"},
     {"string_view", "string_view basic_string_view"},
     {"array", "array to_array"},
-    {"map", "map multimap"},
-    {"unordered_map", "unordered_map unordered_multimap"},
-    {"set", "set multiset"},
-    {"unordered_set", "unordered_set unordered_multiset"},
-    {"deque", "deque"},
-    {"list", "list"},
-    {"forward_list", "forward_list"},
+    {"map", "map multimap erase_if"},
+    {"unordered_map", "unordered_map unordered_multimap erase_if"},
+    {"set", "set multiset erase_if"},
+    {"unordered_set", "unordered_set unordered_multiset erase_if"},
+    {"deque", "deque erase erase_if"},
+    {"list", "list erase erase_if"},
+    {"forward_list", "forward_list erase erase_if"},
     {"queue", "queue priority_queue"},
     {"stack", "stack"},
     {"span", "span dynamic_extent"},
     {"bitset", "bitset"},
     {"utility",
      "pair make_pair move forward swap exchange declval index_sequence make_index_sequence integer_sequence "
-     "index_sequence_for in_place"},
-    {"tuple", "tuple make_tuple tie get apply tuple_size tuple_element"},
+     "index_sequence_for in_place as_const to_underlying unreachable cmp_less cmp_equal "
+     "piecewise_construct"},
+    {"tuple",
+     "tuple make_tuple tie get apply tuple_size tuple_element make_from_tuple tuple_cat forward_as_tuple"},
     {"optional", "optional nullopt make_optional"},
     {"variant", "variant visit monostate holds_alternative get_if"},
     {"any", "any any_cast make_any"},
@@ -51,7 +54,7 @@ constexpr Header k_of_std[] = {
      "placeholders bind_front identity negate modulus logical_and logical_or logical_not bit_and bit_or "
      "bit_xor not_equal_to greater_equal less_equal not_fn function bind ref cref hash plus minus multiplies "
      "divides less greater equal_to reference_wrapper "
-     "invoke mem_fn"},
+     "invoke mem_fn invoke_r move_only_function"},
     {"algorithm",
      "sort stable_sort partial_sort nth_element min max minmax clamp fill fill_n copy copy_n copy_if "
      "move_backward "
@@ -75,8 +78,10 @@ constexpr Header k_of_std[] = {
      "erf erfc tgamma lgamma log2 log10 log1p expm1 exp2 cbrt hypot fma isnan isinf isfinite fmin fmax "
      "copysign "
      "nearbyint rint lerp remainder ilogb ldexp frexp modf scalbn logb nextafter fdim signbit isnormal "
-     "fpclassify asinh acosh atanh llround lrint remquo beta riemann_zeta"},
-    {"complex", "complex"},
+     "fpclassify asinh acosh atanh llround lrint remquo beta riemann_zeta cyl_bessel_i cyl_bessel_j "
+     "cyl_bessel_k cyl_neumann sph_bessel sph_neumann sph_legendre legendre assoc_legendre laguerre "
+     "assoc_laguerre hermite expint ellint_1 ellint_2 ellint_3 comp_ellint_1 comp_ellint_2 comp_ellint_3"},
+    {"complex", "complex norm conj polar real imag arg proj"},
     {"random",
      "mt19937 mt19937_64 random_device uniform_real_distribution uniform_int_distribution "
      "normal_distribution "
@@ -91,17 +96,19 @@ constexpr Header k_of_std[] = {
     {"latch", "latch"},
     {"barrier", "barrier"},
     {"semaphore", "counting_semaphore binary_semaphore"},
-    {"mutex", "mutex lock_guard unique_lock scoped_lock recursive_mutex once_flag call_once timed_mutex"},
-    {"shared_mutex", "shared_mutex shared_lock"},
+    {"mutex",
+     "mutex lock_guard unique_lock scoped_lock recursive_mutex once_flag call_once timed_mutex defer_lock "
+     "adopt_lock try_to_lock recursive_timed_mutex"},
+    {"shared_mutex", "shared_mutex shared_lock shared_timed_mutex"},
     {"condition_variable", "condition_variable condition_variable_any"},
     {"atomic",
      "atomic atomic_flag atomic_ref memory_order memory_order_relaxed memory_order_acquire "
      "memory_order_release "
-     "atomic_thread_fence"},
+     "atomic_thread_fence kill_dependency"},
     {"future", "future promise async packaged_task launch shared_future"},
-    {"iostream", "cout cerr cin clog endl"},
-    {"ostream", "ostream"},
-    {"istream", "istream"},
+    {"iostream", "cout cerr cin clog endl wcout wcerr wcin wclog iostream"},
+    {"ostream", "ostream flush ends endl"},
+    {"istream", "istream ws iostream"},
     {"sstream", "stringstream ostringstream istringstream"},
     {"fstream", "fstream ifstream ofstream"},
     {"iomanip", "setw setprecision setfill setbase put_time get_time quoted setiosflags put_money"},
@@ -152,9 +159,17 @@ constexpr Header k_of_std[] = {
      "make_move_iterator move_iterator rbegin rend cbegin cend ssize empty random_access_iterator "
      "forward_iterator input_iterator bidirectional_iterator contiguous_iterator iter_value_t "
      "istreambuf_iterator ostreambuf_iterator random_access_iterator_tag input_iterator_tag "
-     "forward_iterator_tag"},
-    {"ranges", "ranges views"},
-    {"bit", "bit_cast popcount countl_zero countr_zero has_single_bit bit_ceil bit_width endian rotl rotr"},
+     "forward_iterator_tag counted_iterator default_sentinel default_sentinel_t unreachable_sentinel "
+     "sentinel_for projected"},
+    {"ranges",
+     "ranges views ranges::range ranges::subrange ranges::view ranges::view_interface ranges::sized_range "
+     "ranges::input_range ranges::output_range ranges::forward_range ranges::bidirectional_range "
+     "ranges::random_access_range ranges::contiguous_range ranges::viewable_range ranges::common_range "
+     "ranges::borrowed_range ranges::range_value_t ranges::range_reference_t ranges::range_difference_t "
+     "ranges::iterator_t ranges::sentinel_t ranges::iota_view ranges::ref_view ranges::dangling"},
+    {"bit",
+     "bit_cast popcount countl_zero countl_one countr_zero countr_one has_single_bit bit_ceil bit_floor "
+     "bit_width endian rotl rotr byteswap"},
     {"initializer_list", "initializer_list"},
     {"regex", "regex smatch regex_match regex_search regex_replace"},
     {"filesystem", "filesystem"},
@@ -163,7 +178,9 @@ constexpr Header k_of_std[] = {
     {"source_location", "source_location"},
     {"typeinfo", "type_info bad_cast"},
     {"typeindex", "type_index"},
-    {"new", "bad_alloc align_val_t nothrow launder"},
+    {"new",
+     "bad_alloc align_val_t nothrow launder hardware_destructive_interference_size "
+     "hardware_constructive_interference_size"},
     {"cstddef", "byte nullptr_t max_align_t ptrdiff_t"},
     {"execution", "execution"},
     {"expected", "expected unexpected"},
@@ -180,7 +197,7 @@ constexpr Header k_of_c[] = {
     {"cstdio",
      "printf fprintf sprintf snprintf puts putchar fputs scanf sscanf fopen fclose fread fwrite fflush fgets "
      "getchar "
-     "perror FILE stdout stderr stdin EOF vprintf vsnprintf"},
+     "perror FILE stdout stderr stdin EOF vprintf vsnprintf BUFSIZ"},
     {"cmath",
      "sqrt sqrtf exp expf log logf pow powf sin sinf cos cosf tan tanf tanh tanhf asin acos atan atan2 "
      "atan2f sinh "
@@ -188,11 +205,13 @@ constexpr Header k_of_c[] = {
      "lgamma log2 "
      "log2f log10 log1p log1pf expm1 expm1f exp2 exp2f cbrt hypot fma fmaf fmin fmax fminf fmaxf copysign "
      "rint rintf "
-     "nearbyint lround isnan isinf isfinite INFINITY NAN HUGE_VAL M_PI M_E M_SQRT2 M_PI_2 M_LN2"},
+     "nearbyint lround isnan isinf isfinite INFINITY NAN HUGE_VAL M_PI M_E M_SQRT2 M_PI_2 M_LN2 "
+     "nan nanf float_t double_t"},
     {"cstdlib",
      "malloc calloc realloc free abort exit atexit getenv rand srand RAND_MAX qsort strtol strtod strtof "
      "strtoull "
-     "strtoll atoi atof abs aligned_alloc EXIT_SUCCESS EXIT_FAILURE"},
+     "strtoll atoi atof abs aligned_alloc EXIT_SUCCESS EXIT_FAILURE labs llabs div ldiv lldiv div_t mbstowcs "
+     "wcstombs posix_memalign"},
     {"cstring",
      "memcpy memset memmove memcmp memchr strlen strcmp strncmp strcpy strncpy strcat strchr strrchr strstr "
      "strerror strdup"},
@@ -204,16 +223,20 @@ constexpr Header k_of_c[] = {
     {"cstddef", "size_t ptrdiff_t NULL offsetof max_align_t"},
     {"climits",
      "INT_MAX INT_MIN LONG_MAX LONG_MIN UINT_MAX ULONG_MAX LLONG_MAX LLONG_MIN CHAR_BIT SHRT_MAX CHAR_MAX "
-     "UCHAR_MAX"},
+     "UCHAR_MAX PATH_MAX"},
     {"cfloat", "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON FLT_DIG DBL_DIG"},
     {"cassert", "assert static_assert"},
     {"cctype", "isalpha isdigit isspace isalnum isupper islower toupper tolower isxdigit ispunct"},
-    {"ctime", "time clock time_t clock_t CLOCKS_PER_SEC clock_gettime timespec tm localtime strftime gmtime"},
+    {"ctime",
+     "time clock time_t clock_t CLOCKS_PER_SEC clock_gettime timespec tm localtime strftime gmtime "
+     "CLOCK_MONOTONIC CLOCK_REALTIME clockid_t nanosleep"},
     {"cerrno", "errno EINVAL ENOENT EINTR ENOMEM ERANGE EAGAIN"},
     {"cstdarg", "va_list va_start va_end va_arg"},
     {"csignal", "signal raise SIGINT SIGTERM SIGSEGV"},
     {"cinttypes", "PRId64 PRIu64 PRIx64 PRId32 PRIu32 PRIx32 PRIdPTR strtoimax"},
-    {"cfenv", "fesetround fegetround feclearexcept fetestexcept FE_TONEAREST FE_DIVBYZERO FE_ALL_EXCEPT"},
+    {"cfenv",
+     "fesetround fegetround feclearexcept fetestexcept FE_TONEAREST FE_DIVBYZERO FE_ALL_EXCEPT fenv_t "
+     "fexcept_t"},
     {"clocale", "setlocale localeconv LC_ALL LC_NUMERIC"},
     {"csetjmp", "jmp_buf setjmp longjmp"},
     {"cwchar", "wcslen wcscpy wprintf mbstate_t wint_t WEOF"},
@@ -227,6 +250,15 @@ constexpr Header k_outside[] = {
     {"tarsia/elementwise.h", "TARSIA_ELEMENTWISE"},
     {"omp.h", "omp_get_max_threads omp_get_num_threads omp_get_thread_num omp_set_num_threads omp_get_wtime"},
     {"unistd.h", "usleep sleep getpid sysconf fork read write close"},
+    {"fcntl.h", "open O_RDONLY O_WRONLY O_RDWR O_CREAT"},
+    {"sys/mman.h",
+     "mmap munmap mprotect PROT_READ PROT_WRITE MAP_PRIVATE MAP_ANONYMOUS MAP_SHARED MAP_FAILED"},
+    {"sys/stat.h", "stat fstat lstat mkdir"},
+    {"sys/time.h", "gettimeofday timeval"},
+    {"sys/types.h", "ssize_t off_t pid_t"},
+    {"dlfcn.h", "dlopen dlsym dlclose dlerror RTLD_NOW RTLD_LAZY RTLD_GLOBAL RTLD_LOCAL"},
+    {"semaphore.h", "sem_t sem_init sem_wait sem_post sem_destroy"},
+    {"alloca.h", "alloca"},
     {"pthread.h", "pthread_create pthread_join pthread_mutex_t pthread_t pthread_mutex_lock"},
     {"curand_kernel.h",
      "curandState curandState_t curandStateXORWOW_t curandStatePhilox4_32_10_t curandStateMRG32k3a_t "
@@ -266,7 +298,8 @@ constexpr Header k_of_tarsia[] = {
     {"tarsia/op.h",
      "Tensor StridedTensor Context BindInfo Stream Device DType Dims Meta Request Sparse InnerOp RandomRange "
      "Message TypeError ValueError IndexError OpDefinition cpu gpu never blocks assign dtype bytes_of "
-     "cpu_device gpu_device is_gpu device_count"},
+     "cpu_device gpu_device is_gpu device_count check_interrupt interrupted empty empty_like unify "
+     "unify_dtype reserve_random"},
     {"tarsia/tarsia.h", "Library Options Graph"},
     {"tarsia/repl.h", "repl"},
 };
@@ -348,7 +381,10 @@ bool holds_name(llvm::StringRef names, llvm::StringRef name) {
   return llvm::is_contained(words, name);
 }
 
-llvm::StringRef std_header_of(llvm::StringRef name) {
+llvm::StringRef std_header_of(llvm::StringRef name, llvm::StringRef text) {
+  for (const Header& header : k_of_std)
+    if (holds_name(header.names, name) && jit::includes(text, llvm::StringRef(header.name)))
+      return header.name;
   return first_header_of(k_of_std, name);
 }
 

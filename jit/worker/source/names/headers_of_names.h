@@ -10,8 +10,8 @@ bool holds_name(llvm::StringRef names, llvm::StringRef name);
 
 // The header that declares a name, the first of several; empty if it is not known.
 
-/// Of a name in std.
-llvm::StringRef std_header_of(llvm::StringRef name);
+/// Of a name in std: "sort", "ranges::subrange". If several headers declare it, one that `text` includes.
+llvm::StringRef std_header_of(llvm::StringRef name, llvm::StringRef text);
 /// Of a name that C's headers put into the global namespace.
 llvm::StringRef c_header_of(llvm::StringRef name);
 /// Of a name outside of namespaces that has no other form in C++.

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "jit/worker/source/names/device_names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,7 +26,9 @@ constexpr Names k_standards[] = {
      "filesystem clamp gcd "
      "lcm byte scoped_lock shared_mutex apply make_from_tuple reduce transform_reduce inclusive_scan "
      "exclusive_scan invoke "
-     "not_fn as_const size data empty execution void_t conjunction disjunction negation is_invocable_v "
+     "not_fn as_const hardware_destructive_interference_size hardware_constructive_interference_size "
+     "cyl_bessel_j "
+     "cyl_bessel_i legendre size data empty execution void_t conjunction disjunction negation is_invocable_v "
      "is_same_v from_chars "
      "to_chars sample for_each_n map::try_emplace map::insert_or_assign map::extract"},
     {"c++20",
@@ -37,7 +40,9 @@ constexpr Names k_standards[] = {
      "partial_ordering stop_token "
      "atomic_ref identity to_array same_as integral floating_point convertible_to invocable shift_left "
      "shift_right osyncstream "
-     "coroutine_handle string::starts_with string::ends_with string_view::starts_with string_view::ends_with "
+     "coroutine_handle erase counted_iterator default_sentinel unreachable_sentinel sentinel_for projected "
+     "cmp_less cmp_equal countl_one countr_one string::starts_with string::ends_with "
+     "string_view::starts_with string_view::ends_with "
      "map::contains "
      "set::contains unordered_map::contains unordered_set::contains"},
     {"c++23",
@@ -73,6 +78,15 @@ llvm::StringRef found_in(llvm::ArrayRef<Names> table, llvm::StringRef name) {
     if (llvm::is_contained(words, name)) return one.of;
   }
   return {};
+}
+
+/// Whether it is one of CUDA's vectors, or the function that makes one: "float4", "make_float4".
+bool is_of_cudas_vectors(llvm::StringRef name) {
+  static constexpr const char* k_bases[] = {"char", "uchar", "short",    "ushort",    "int",   "uint",
+                                            "long", "ulong", "longlong", "ulonglong", "float", "double"};
+  name.consume_front("make_");
+  return !name.empty() && name.back() >= '1' && name.back() <= '4' &&
+         llvm::is_contained(k_bases, name.drop_back());
 }
 
 }  // namespace
@@ -144,8 +158,11 @@ std::string newcomer_remedy(llvm::StringRef name, llvm::StringRef text) {
   if (name == "Tensor")
     return includes(text, "tarsia/op.h") ? "; write tarsia::Tensor"
                                          : "; write tarsia::Tensor, and #include <tarsia/op.h>";
-  if (name == "dim3" && !includes(text, "cuda_runtime.h"))
-    return "; it is CUDA's: #include <cuda_runtime.h>, where dim3 is";
+  if ((name == "dim3" || is_of_cudas_vectors(name)) && !includes(text, "cuda_runtime.h"))
+    return ("; it is CUDA's: #include <cuda_runtime.h>, where " + name + " is").str();
+  if (name == "warpSize") return "; it has a value in kernels and device functions alone";
+  if (is_device_function(name))
+    return "; it is a function of device code: a kernel or __device__ function calls it";
   const llvm::StringRef header = found_in(k_without_std, name);
   if (header.empty()) return {};
   if (includes(text, header)) return ("; write std::" + name).str();

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tarsia::registry {
 namespace {
@@ -44,6 +46,43 @@ TEST(CheckValues, a_difference_names_the_first_place) {
   set_number(a, 1, std::numeric_limits<double>::quiet_NaN());
   EXPECT_THAT(difference(a, b, 1e-5), HasSubstr("element 1 (0, 1) is nan and 0"));
   EXPECT_EQ(difference(a, filled_value(meta_of(k_float, {5}), 0), 1), "the sizes differ");
+}
+
+TEST(CheckValues, rounding_of_the_largest_number_is_no_difference) {
+  constexpr tarsia_dtype k_double{TARSIA_FLOAT, 64, 1}, k_bfloat{TARSIA_BFLOAT, 16, 1};
+  for (const auto& [dtype, ulp] :
+       std::array{std::pair{k_float, std::ldexp(1., -23)}, std::pair{k_double, std::ldexp(1., -52)}}) {
+    CheckValue a = filled_value(meta_of(dtype, {3}), 0), b = a;
+    set_number(a, 0, 100), set_number(b, 0, 100);
+    set_number(a, 1, ulp * 1000), set_number(b, 1, -ulp * 500);  // a sum of 100 and -100
+    EXPECT_EQ(difference_beyond_rounding(a, b, 0), "");
+    EXPECT_NE(difference(a, b, 0), "");
+    EXPECT_EQ(difference_beyond_rounding(a, b, 1e6), "");
+    set_number(b, 1, ulp * 1000 + ulp * 1800);
+    EXPECT_THAT(difference_beyond_rounding(a, b, 1), HasSubstr("element 1 is "));
+    EXPECT_EQ(difference_beyond_rounding(a, b, 1000), "");
+  }
+  EXPECT_EQ(rounding_of(k_half), 1e-2);
+  EXPECT_EQ(rounding_of(k_bfloat), 3e-2);
+  EXPECT_EQ(rounding_of(k_int), 0);
+  EXPECT_EQ(rounding_of(k_complex), rounding_of(k_float));
+}
+
+TEST(CheckValues, garbage_is_a_difference_beyond_rounding) {
+  CheckValue a = filled_value(meta_of(k_float, {4}), 0), b = a;
+  for (const auto& [x, y] : std::array{std::pair{std::nan(""), 1.}, std::pair{1., 1.0001},
+                                       std::pair{HUGE_VAL, -HUGE_VAL}, std::pair{HUGE_VAL, 1.}}) {
+    set_number(a, 2, x), set_number(b, 2, y);
+    EXPECT_THAT(difference_beyond_rounding(a, b, 1), HasSubstr("element 2 is ")) << x << " and " << y;
+  }
+  // What fills memory before a run: the patterns of two runs.
+  EXPECT_NE(difference_beyond_rounding(filled_value(a.meta, 0xFF), filled_value(a.meta, 0x7B), 1), "");
+  EXPECT_NE(difference_beyond_rounding(filled_value(a.meta, 0x40), filled_value(a.meta, 0x41), 1), "");
+  set_number(a, 2, 1e30), set_number(b, 2, 1);
+  EXPECT_NE(difference_beyond_rounding(a, b, 1), "");
+  CheckValue i = filled_value(meta_of(k_int, {2}), 0), j = i;
+  set_number(j, 0, 1);
+  EXPECT_NE(difference_beyond_rounding(i, j, 1e20), "");
 }
 
 TEST(CheckValues, sparse_elements_go_to_their_places) {

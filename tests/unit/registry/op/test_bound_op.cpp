@@ -85,6 +85,7 @@ TEST_F(BoundOps, bad_attributes_name_the_field) {
   auto error = [&](const Attrs& attrs) { return error_of([&] { map("test_scale", {1}, attrs); }); };
   EXPECT_THAT(error({{"scael", of(1)}}),
               HasSubstr("op 'test_scale' has no attribute 'scael'; it has 'scale', 'shift'"));
+  EXPECT_THAT(error({{"X", of(1)}}), HasSubstr("; its inputs are 'x'"));  // an input may have been meant
   EXPECT_THAT(error({{"scale", of(11)}}), HasSubstr("attribute 'scale' has to be from -10 to 10, not 11"));
   EXPECT_THAT(error({{"scale", of("x")}}), HasSubstr("attribute 'scale' has to be a number, not 'x'"));
   EXPECT_THAT(error({{"shift", of(-1)}}), HasSubstr("attribute 'shift' has to be at least 0, not -1"));

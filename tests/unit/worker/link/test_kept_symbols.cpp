@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "jit/worker/link/driver_stubs.h"
 #include "jit/worker/link/link_messages.h"
+#include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
@@ -76,6 +80,24 @@ TEST(LinkMessages, say_which_line_refers_to_a_symbol) {
   EXPECT_EQ(read.diagnostics[1].line, 3);
   EXPECT_EQ(read.diagnostics[1].severity, Severity::error);
   EXPECT_THAT(read.diagnostics[1].message, HasSubstr("'blockIdx' has a value in kernels"));
+}
+
+TEST(LinkMessages, say_of_cudas_device_functions_that_host_code_calls_them) {
+  const TemporaryDir cuda;
+  std::filesystem::create_directory(cuda.path() + "/crt");
+  std::ofstream(cuda.path() + "/crt/device_functions.h")
+      << " * __other(int) is like ::__popc(x)\n__DEVICE_FUNCTIONS_DECL__ __device_builtin__ int   "
+         "__popc(unsigned x);\n";
+  const LinkMessages read = read_messages(
+      "ld.lld: warning: undefined symbol: __popc\n>>> referenced by a.cu:3\n\n"
+      "ld.lld: warning: undefined symbol: __other\n>>> referenced by a.cu:4\n\n"
+      "ld.lld: warning: undefined symbol: __pop\n>>> referenced by a.cu:5\n",
+      {}, {"/no/such/folder", cuda.path()});
+  ASSERT_EQ(read.diagnostics.size(), 3u);
+  EXPECT_THAT(read.diagnostics[0].message, HasSubstr("'__popc' is a function of the device"));
+  EXPECT_EQ(read.diagnostics[0].line, 3);
+  EXPECT_EQ(read.diagnostics[0].severity, Severity::error);
+  for (int i : {1, 2}) EXPECT_THAT(read.diagnostics[i].message, HasSubstr("define it")) << i;
 }
 
 TEST(LinkMessages, name_functions_as_the_user_does) {

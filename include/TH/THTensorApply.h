@@ -1,0 +1,2 @@
+/* A part of TH/TH.h. */
+#include <TH/TH.h>
