@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
@@ -62,15 +63,22 @@ BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request, MeasuredP
   for (std::uint32_t i = 0; i < m_bound.inputs().size(); ++i)
     m_write_gradients.push_back(has_gradient(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL);
   const tarsia_bind_info& info = *m_passes[TARSIA_FORWARD].info;
-  if (op.create_state &&
-      run_step(op, "state", &info, [&] { return op.create_state(op.user, &info, &m_state); }))
+  if (!op.create_state) return;
+  std::optional<CudaDeviceScope> on_its_gpu;  // handles of libraries belong to the GPU on which they are made
+  if (is_gpu(info.device) && find_cuda_driver()) on_its_gpu.emplace(info.device.id);
+  if (run_step(op, "state", &info, [&] { return op.create_state(op.user, &info, &m_state); }))
     throw_op_error(op, "state");
 }
 
 BoundOp::~BoundOp() {
   const tarsia_op& op = m_entry->op();
-  if (m_state && op.destroy_state)
-    run_step(op, "end of its state", &m_bound.info(), [&] { op.destroy_state(op.user, m_state); });
+  if (!m_state || !op.destroy_state) return;
+  std::optional<CudaDeviceScope> on_its_gpu;
+  try {
+    if (is_gpu(m_bound.info().device) && find_cuda_driver()) on_its_gpu.emplace(m_bound.info().device.id);
+  } catch (const std::exception&) {  // the driver has ended with the process
+  }
+  run_step(op, "end of its state", &m_bound.info(), [&] { op.destroy_state(op.user, m_state); });
 }
 
 bool BoundOp::draws_random() const {

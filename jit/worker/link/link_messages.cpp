@@ -21,8 +21,7 @@ constexpr size_t k_most_undefined = 50;
 constexpr llvm::StringLiteral k_device_variables[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
                                                       "warpSize"};
 
-/// Whether CUDA declares a function for the device alone, in a header that has it so: on a line that begins
-/// with
+/// Whether CUDA declares a function for the device alone: on a line that begins with
 /// `__DEVICE_FUNCTIONS_DECL__`, say. `folders`: of CUDA's headers.
 bool is_device_function(llvm::StringRef name, const std::vector<std::string>& folders) {
   if (name.empty() || !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; })) return false;

@@ -1,5 +1,6 @@
 """Graphs whose nodes run on several GPUs: values go from one to the other, and the caller's stream follows all of them."""
 
+import gc
 import threading
 
 import pytest
@@ -175,3 +176,31 @@ def test_states_of_another_gpu_are_as_before_after_a_capture():
     a = torch.ones(N, device="cuda:0")
     assert torch.equal(captured(x=a), torch.full_like(a, 6.0))
     assert torch.equal(captured(x=a), torch.full_like(a, 7.0))
+
+
+def test_a_state_is_made_on_the_gpu_of_its_node():
+    made = inline(r"""
+#include <tarsia/op.h>
+#include <cuda_runtime.h>
+static int ended_on = -1;
+struct Where {
+  int made_on = -1;
+  Where() { cudaGetDevice(&made_on); }
+  ~Where() { cudaGetDevice(&ended_on); }
+};
+__global__ void gg_where_kernel(float* y, long n, float value) { for (long i = 0; i < n; ++i) y[i] = value; }
+TARSIA_OP(gg_where).state([](const tarsia::BindInfo&) { return new Where; }).forward("gpu", [](tarsia::Context& c) {
+  gg_where_kernel<<<1, 1, 0, c.stream()>>>(c.output(0).data<float>(), c.output(0).numel(), float(c.state<Where>().made_on));
+});
+int where_it_ended() { return ended_on; }
+""", gpus=2, name="where")
+    g = tarsia.Graph()
+    g.output(g.gg_where(g.input("x"), device="gpu:1"))
+    a = torch.ones(4, device="cuda:0")
+    bound = g.bind(x=a)
+    assert bound(x=a).tolist() == [1, 1, 1, 1]
+    alone = tarsia.op("gg_where").bind(a.to("cuda:1"))
+    assert alone(a.to("cuda:1")).tolist() == [1, 1, 1, 1]
+    del bound, g, alone
+    gc.collect()
+    assert made.where_it_ended() == 1 and torch.cuda.current_device() == 0
