@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "api/handles.h"
 #include "api/json_text.h"
@@ -15,6 +17,7 @@
 #include "graph/graph.h"
 #include "graph/graph_json.h"
 #include "graph/graph_op.h"
+#include "graph/infer.h"
 #include "graph/plan_report.h"
 #include "registry/resources/last_error.h"
 
@@ -117,6 +120,24 @@ int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, const tarsia_de
   return guarded([&] {
     const std::optional<tarsia_device> on = device ? std::optional(*device) : std::nullopt;
     *made = reinterpret_cast<tarsia_graph*>(new Graph(graph::from_json({json, bytes}, on)));
+  });
+}
+
+int32_t tarsia_graph_infer(const tarsia_graph* given, const tarsia_meta* inputs, uint32_t n_inputs,
+                           tarsia_device device, tarsia_meta* values, uint32_t* n_values) {
+  return guarded([&] {
+    const Graph& asked = *graph_of(given);
+    if (n_inputs != asked.inputs().size())
+      throw ArgumentError::value_error("graph: it has " + std::to_string(asked.inputs().size()) +
+                                       " inputs, not " + std::to_string(n_inputs));
+    const auto room = std::exchange(*n_values, static_cast<uint32_t>(asked.values().size()));
+    if (room < asked.values().size())
+      throw ArgumentError::value_error("graph: there is no room for " +
+                                       std::to_string(asked.values().size()) + " values");
+    std::vector<tarsia_meta> known(inputs, inputs + n_inputs);
+    for (tarsia_meta& one : known)
+      if (!one.present) one = registry::unknown_meta();
+    std::ranges::copy(graph::infer(asked, graph::find_ops(asked), known, {}, device), values);
   });
 }
 

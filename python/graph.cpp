@@ -223,6 +223,34 @@ class GraphHandle {
     return taken(code, json);
   }
 
+  /// (shape, dtype, storage) of each value, for inputs of which that is known; None: nothing is.
+  nb::list infer(const nb::list& inputs, nb::handle device) const {
+    std::vector<tarsia_meta> known;
+    for (nb::handle input : inputs)
+      known.push_back(input.is_none()
+                          ? tarsia_meta{}
+                          : meta_from("graph", input[0], input[1], nb::cast<std::string>(input[2])));
+    std::vector<tarsia_meta> values(k_most_outputs);
+    auto n = static_cast<uint32_t>(values.size());
+    const auto ask = [&] {
+      return wait_for("the graph", [&] {
+        return tarsia_graph_infer(m_graph, known.data(), static_cast<uint32_t>(known.size()),
+                                  device_from(device), values.data(), &n);
+      });
+    };
+    int32_t code = ask();
+    if (code && n > values.size()) {
+      values.resize(n);
+      code = ask();
+    }
+    check_wait(code);
+    nb::list found;
+    for (uint32_t i = 0; i < n; ++i)
+      found.append(nb::steal(Py_BuildValue("(NNN)", shape_object(values[i]), dtype_object(values[i]),
+                                           storage_object(values[i]))));
+    return found;
+  }
+
   /// Binds for inputs of (shape, dtype, storage), on a device.
   nb::object bind(const nb::list& inputs, nb::handle device, nb::handle implementation, bool dynamic) {
     std::vector<tarsia_meta> metas;
@@ -411,6 +439,7 @@ void add_graph(nb::module_& module) {
       .def("gradient", &GraphHandle::gradient)
       .def("to_json", &GraphHandle::to_json)
       .def("describe", &GraphHandle::describe)
+      .def("infer", &GraphHandle::infer)
       .def("bind", &GraphHandle::bind, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
       .def("forget", &GraphHandle::forget)
       .def("shared", &GraphHandle::shared)

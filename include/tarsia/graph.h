@@ -232,18 +232,7 @@ class Graph {
   /// Adds an input. What is said of it is checked when the graph is bound. Throws ArgumentError for a name
   /// that is taken.
   GraphValue input(const std::string& name, const GraphInput& known = {}) {
-    tarsia_meta meta{};
-    meta.present = 1;
-    meta.storage = static_cast<uint8_t>(known.storage);
-    meta.dtype = known.dtype.value_or(DType{TARSIA_ANY_DTYPE, 0, 0});
-    meta.ndim = -1;
-    if (known.shape) {
-      if (known.shape->size() > TARSIA_MAX_NDIM)
-        detail::wrong_value("graph, input '" + name + "': a tensor has " + std::to_string(TARSIA_MAX_NDIM) +
-                            " dimensions at most");
-      meta.ndim = static_cast<int32_t>(known.shape->size());
-      std::ranges::copy(*known.shape, meta.shape);
-    }
+    const tarsia_meta meta = meta_of(known, name);
     GraphValue value{TARSIA_NO_VALUE, m_graph};
     detail::check(tarsia_graph_input(m_graph, name.c_str(), &meta, &value.number));
     return value;
@@ -295,6 +284,35 @@ class Graph {
     std::vector<GraphValue> gradients;
     for (tarsia_graph_value value : found) gradients.push_back({value, m_graph});
     return gradients;
+  }
+
+  /// Infers what is known of each value, by GraphValue::number, if that is known of the inputs, in their
+  /// order. Nothing is chosen or planned. Throws ArgumentError that names the node where shapes or dtypes
+  /// contradict each other, and OpError.
+  std::vector<GraphInput> infer(const std::vector<GraphInput>& inputs, Device device = {}) const {
+    std::vector<tarsia_meta> given;
+    for (const GraphInput& input : inputs) given.push_back(meta_of(input, "input"));
+    std::vector<tarsia_meta> metas(1024);
+    auto n = static_cast<uint32_t>(metas.size());
+    const auto ask = [&] {
+      return tarsia_graph_infer(m_graph, given.data(), static_cast<uint32_t>(given.size()), device,
+                                metas.data(), &n);
+    };
+    int32_t code = ask();
+    if (code && n > metas.size()) {
+      metas.resize(n);
+      code = ask();
+    }
+    detail::check(code);
+    std::vector<GraphInput> values;
+    for (uint32_t i = 0; i < n; ++i) {
+      const tarsia_meta& meta = metas[i];
+      GraphInput& value = values.emplace_back();
+      if (meta.ndim >= 0) value.shape.emplace(meta.shape, meta.shape + meta.ndim);
+      if (meta.dtype.code != TARSIA_ANY_DTYPE) value.dtype = meta.dtype;
+      if (meta.storage != TARSIA_ANY_STORAGE) value.storage = static_cast<tarsia_storage_type>(meta.storage);
+    }
+    return values;
   }
 
   /// Infers, chooses implementations and plans memory for tensors of these shapes, on their device. The bound
@@ -385,6 +403,20 @@ class Graph {
 
  private:
   explicit Graph(tarsia_graph* graph) : m_graph(graph) {}
+  static tarsia_meta meta_of(const GraphInput& known, const std::string& name) {
+    tarsia_meta meta{};
+    meta.present = 1;
+    meta.storage = static_cast<uint8_t>(known.storage);
+    meta.dtype = known.dtype.value_or(DType{TARSIA_ANY_DTYPE, 0, 0});
+    meta.ndim = -1;
+    if (!known.shape) return meta;
+    if (known.shape->size() > TARSIA_MAX_NDIM)
+      detail::wrong_value("graph, input '" + name + "': a tensor has " + std::to_string(TARSIA_MAX_NDIM) +
+                          " dimensions at most");
+    meta.ndim = static_cast<int32_t>(known.shape->size());
+    std::ranges::copy(*known.shape, meta.shape);
+    return meta;
+  }
   static std::string taken(char* text) {
     const std::string copy = text;
     tarsia_free(text);

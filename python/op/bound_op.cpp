@@ -149,10 +149,19 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
 }
 
 /// bound.with_hidden(*inputs): as a call, with the hidden outputs.
-PyObject* with_hidden(PyObject* object, PyObject* const* args, Py_ssize_t n) {
+PyObject* with_hidden(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const Bound& bound = self_of(object)->bound;
+  const auto count = static_cast<uint32_t>(n);
   try {
-    const Bound& bound = self_of(object)->bound;
-    const auto count = static_cast<uint32_t>(n);
+    if (names) {
+      NamedInputs named;
+      if (named.take(*bound.description, args, count, names) && !named.names())
+        return with_hidden(object, named.args(), named.n(), nullptr);
+      if (!PyErr_Occurred())
+        raise_argument_error(false, std::string(bound.description->name) +
+                                        ": with_hidden() takes tensors alone, in their order or by name");
+      return nullptr;
+    }
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(count);
     if (!read_inputs(frame, *bound.description, args, count, inputs)) return nullptr;
@@ -316,7 +325,7 @@ PyMethodDef g_methods[] = {
      "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None)\n--\n\n"
      "A tuple of the gradients of the inputs, None for inputs without gradient. Each "
      "argument is a tensor or a list of tensors; the tensors may also be given in one row."},
-    {"with_hidden", as_method(with_hidden), METH_FASTCALL,
+    {"with_hidden", as_method(with_hidden), METH_FASTCALL | METH_KEYWORDS,
      "with_hidden($self, /, *inputs)\n--\n\n"
      "Runs the op as a call does, and gives all of its outputs, hidden ones included: what backward takes "
      "as outputs."},

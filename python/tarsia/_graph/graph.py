@@ -270,11 +270,26 @@ class Graph:
             inputs["implementation"], implementation = implementation, None
         return self._bind(inputs, implementation)
 
-    def _bind(self, inputs, implementation=None, dynamic=False):
+    def infer(self, **inputs):
+        """What is known of the graph's values if that is known of its inputs: the first pass of :meth:`bind` alone.
+
+        Inputs are given as to :meth:`bind`; those left out are unknown. Gives a dict of the names of all values to ``(shape, dtype,
+        storage)``: None for what stays unknown, and for unknown extents. Shapes and dtypes that contradict each other are errors that
+        name the node.
+        """
+        specs, device, _ = self._specs(inputs, partly=True)
+        names = self._value_names()
+        return {names[number]: value for number, value in enumerate(self._handle.infer(specs, device))}
+
+    def _specs(self, inputs, partly=False):
+        """(shape, dtype, storage) of each input, the device of all, and their names. `partly`: None for those that are not given."""
         names = self.inputs
         specs, devices = [], {}
         for name in names:
             if name not in inputs:
+                if partly:
+                    specs.append(None)
+                    continue
                 raise ArgumentTypeError(f"graph: bind lacks input '{name}'; it takes {', '.join(names)}")
             shape, dtype, device, storage = self._spec(name, inputs.pop(name))
             specs.append((shape, dtype, storage))
@@ -285,7 +300,10 @@ class Graph:
         if len(set(devices.values())) > 1:
             where = ", ".join(f"{name} on {f'gpu:{number}' if is_gpu else 'cpu'}" for name, (is_gpu, number) in devices.items())
             raise ArgumentValueError(f"graph: its inputs are on several devices: {where}; put them on one")
-        device = next(iter(devices.values()), (False, 0))
+        return specs, next(iter(devices.values()), (False, 0)), names
+
+    def _bind(self, inputs, implementation=None, dynamic=False):
+        specs, device, names = self._specs(inputs)
         bound = make(BoundGraph, self._handle.bind(specs, device, implementation, dynamic), tuple(names))
         if any(storage != "dense" for _, _, storage in specs):
             warn_of_graph(bound.plan.conversions)
@@ -409,12 +427,17 @@ class Graph:
             self._described = json.loads(self._handle.describe())
         return self._described
 
-    def _name_of(self, number):
+    def _value_names(self):
+        """The names of all values by their numbers."""
+        names = {}
         for node in self._description()["nodes"]:
-            if number in node["outputs"]:
-                several = len(node["outputs"]) > 1
-                return node["name"] + (f":{node['outputs'].index(number)}" if several else "")
-        return "?"
+            several = len(node["outputs"]) > 1
+            for i, number in enumerate(node["outputs"]):
+                names[number] = node["name"] + (f":{i}" if several else "")
+        return names
+
+    def _name_of(self, number):
+        return self._value_names().get(number, "?")
 
     def _number(self, value, op):
         if not isinstance(value, GraphValue):

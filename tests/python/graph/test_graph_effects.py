@@ -136,6 +136,17 @@ def test_pytorch_keeps_hidden_outputs_for_backward():
         assert torch.equal(dx, y.detach() / 2)
 
 
+def test_a_bound_op_gives_its_hidden_outputs_on_request():
+    x = np.full(50, 3.0)
+    bound = tarsia.op("gr_dropout").bind(x)
+    for y, mask in (bound.with_hidden(x), bound.with_hidden(x=x)):
+        assert np.array_equal(y, mask * 3)
+        (dx,) = bound.backward([np.ones(50)], [x], [y, mask])
+        assert np.array_equal(dx, mask)
+    with pytest.raises(tarsia.ArgumentTypeError, match="with_hidden"):
+        bound.with_hidden(x, out=x)
+
+
 # ---- names and copies
 
 def test_attributes_called_name_and_device_are_the_ops():

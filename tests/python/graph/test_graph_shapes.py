@@ -128,3 +128,29 @@ def test_from_several_threads_each_with_shapes_of_its_own():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+# ---- inference alone
+
+def test_inference_tells_what_is_known_of_each_value():
+    g = tarsia.Graph()
+    x, w = g.input("x"), g.input("w", shape=(None, 2), dtype="float32")
+    p, q = g.gr_split(g.gr_matmul(x, w, name="h"), name="two")
+    g.output(g.gr_square(p, name="y"))
+    assert g.infer()["w"] == ((None, 2), "float32", "dense")
+    assert g.infer()["h"][0] in (None, (None, 2))
+    values = g.infer(x=((4, 3), "float32"))
+    assert values["x"] == ((4, 3), "float32", "dense") and values["h"] == ((4, 2), "float32", "dense")
+    assert values["two:0"][0] == values["two:1"][0] == values["y"][0] and list(values) == ["x", "w", "h", "two:0", "two:1", "y"]
+    assert g.infer(x=np.ones((4, 3), np.float32)) == values
+
+
+def test_inference_goes_back_and_names_what_contradicts():
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gr_add(x, g.input("w"), name="sum"))
+    assert g.infer(w=((5,), "float64"))["x"][:2] == ((5,), "float64")
+    with pytest.raises(tarsia.Error, match="sum"):
+        g.infer(x=((4,), "float64"), w=((5,), "float64"))
+    with pytest.raises(tarsia.ArgumentTypeError, match="there is no input 'v'"):
+        g.infer(v=((4,), "float64"))

@@ -203,6 +203,25 @@ TEST_F(GraphFace, bindings_for_many_shapes_share_plans_and_memory) {
   EXPECT_TRUE(differentiable.bind({vector}).has_backward());
 }
 
+TEST_F(GraphFace, inference_tells_what_is_known_of_each_value) {
+  Graph g;
+  const GraphValue x = g.input("x"), w = g.input("w");
+  const GraphValue y = g.add("less", {x + w, x});
+  const std::vector<tarsia::GraphInput> none = g.infer({{}, {}});
+  ASSERT_EQ(none.size(), 4u);
+  EXPECT_FALSE(none[y.number].shape);
+  const std::vector<tarsia::GraphInput> known =
+      g.infer({{.shape = {{2, 3}}, .dtype = tarsia::float32}, {.shape = {{3}}, .dtype = tarsia::float32}});
+  EXPECT_THAT(known[y.number].shape.value(), ElementsAre(2, 3));
+  EXPECT_EQ(known[y.number].dtype.value().code, TARSIA_BOOL);
+  EXPECT_THAT(
+      error_of([&] {
+        g.infer({{.shape = {{2, 3}}, .dtype = tarsia::float32}, {.shape = {{4}}, .dtype = tarsia::float32}});
+      }),
+      HasSubstr("add"));
+  EXPECT_THAT(error_of([&] { g.infer({}); }), HasSubstr("it has 2 inputs, not 0"));
+}
+
 TEST_F(GraphFace, a_node_says_where_it_runs) {
   Graph g;
   const GraphValue x = g.input("x");
