@@ -6,6 +6,7 @@
 #include "jit/worker/exports/template_example.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "clang/AST/ASTContext.h"
@@ -107,9 +108,11 @@ clang::TemplateArgument constant_of(clang::QualType type, const clang::ASTContex
   llvm::APSInt value(llvm::APInt(context.getIntWidth(type), plain),
                      type->isUnsignedIntegerOrEnumerationType());
   const clang::EnumDecl* definition = named ? named->getDecl()->getDefinition() : nullptr;
-  if (definition && !definition->enumerators().empty())
-    value = llvm::APSInt((*definition->enumerator_begin())->getInitVal().extOrTrunc(value.getBitWidth()),
-                         value.isUnsigned());
+  if (definition && !definition->enumerators().empty()) {
+    llvm::APSInt first = (*definition->enumerator_begin())->getInitVal().extOrTrunc(value.getBitWidth());
+    first.setIsUnsigned(value.isUnsigned());
+    value = std::move(first);
+  }
   return {context, value, type.getCanonicalType().getUnqualifiedType()};
 }
 
