@@ -284,7 +284,8 @@ class Graph:
     def _specs(self, inputs, partly=False):
         """(shape, dtype, storage) of each input, the device of all, and their names. `partly`: None for those that are not given."""
         names = self.inputs
-        specs, devices = [], {}
+        specs: list = []
+        devices = {}
         for name in names:
             if name not in inputs:
                 if partly:
