@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "api/handles.h"
@@ -124,21 +123,21 @@ int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, const tarsia_de
 }
 
 int32_t tarsia_graph_infer(const tarsia_graph* given, const tarsia_meta* inputs, uint32_t n_inputs,
-                           tarsia_device device, tarsia_meta* values, uint32_t* n_values) {
+                           tarsia_device device, tarsia_meta* values) {
   return guarded([&] {
     const Graph& asked = *graph_of(given);
     if (n_inputs != asked.inputs().size())
       throw ArgumentError::value_error("graph: it has " + std::to_string(asked.inputs().size()) +
                                        " inputs, not " + std::to_string(n_inputs));
-    const auto room = std::exchange(*n_values, static_cast<uint32_t>(asked.values().size()));
-    if (room < asked.values().size())
-      throw ArgumentError::value_error("graph: there is no room for " +
-                                       std::to_string(asked.values().size()) + " values");
     std::vector<tarsia_meta> known(inputs, inputs + n_inputs);
     for (tarsia_meta& one : known)
       if (!one.present) one = registry::unknown_meta();
     std::ranges::copy(graph::infer(asked, graph::find_ops(asked), known, {}, device), values);
   });
+}
+
+uint32_t tarsia_graph_values(const tarsia_graph* given) {
+  return static_cast<uint32_t>(graph_of(given)->values().size());
 }
 
 int32_t tarsia_graph_describe(const tarsia_graph* given, char** json) {

@@ -30,7 +30,7 @@ class Workspace final : public registry::ScratchSource {
   Workspace(void* data, std::uint64_t bytes, tarsia_device device)
       : m_data(static_cast<char*>(data)), m_bytes(bytes), m_device(device) {}
   void* take(std::uint64_t bytes, tarsia_device device) override {
-    const std::uint64_t at = (m_used + 255) / 256 * 256;
+    const std::uint64_t at = registry::scratch_piece(m_used);
     if (!is_same(device, m_device) || at > m_bytes || bytes > m_bytes - at) {
       const registry::ScratchScope of_the_call(nullptr);
       return registry::call_scratch(bytes, device);
@@ -263,16 +263,16 @@ Executable::Executable(Program program, std::shared_ptr<MemoryBuckets> buckets)
     if (slot.source == Source::held) m_held.push_back(&slot);
   if (uses_gpu_alone || m_uses_gpus) m_lanes = assign_lanes(m_program, m_plan, home);
   if (!m_uses_gpu) m_flow = flow_edges(m_program, m_plan);
-  for (BufferId id = 0; id < m_plan.buffers.size(); ++id) {
+  const auto lies_within = [&](BufferId id, std::uint64_t on_cpu) {
     const Buffer& buffer = m_plan.buffers[id];
-    if (buffer.within == k_none) continue;
-    const bool is_workspace = std::ranges::find(m_plan.workspace_of, id) != m_plan.workspace_of.end();
-    const std::uint64_t needs = is_gpu(buffer.device) ? k_gpu_alignment
-                                : is_workspace        ? k_cpu_alignment
-                                                      : k_element_alignment;
+    if (buffer.within == k_none) return;
     m_output_alignment.resize(m_program.outputs.size(), 1);
-    m_output_alignment[buffer.within] = std::max(m_output_alignment[buffer.within], needs);
-  }
+    std::uint64_t& needed = m_output_alignment[buffer.within];
+    needed = std::max(needed, is_gpu(buffer.device) ? k_gpu_alignment : on_cpu);
+  };
+  for (BufferId id = 0; id < m_plan.buffers.size(); ++id) lies_within(id, k_element_alignment);
+  for (BufferId id : m_plan.workspace_of)
+    if (id != k_none) lies_within(id, k_cpu_alignment);
   m_inputs.assign(m_program.n_inputs, k_none);
   for (SlotId id = 0; id < m_program.slots.size(); ++id)
     if (m_program.slots[id].source == Source::caller) m_inputs[m_program.slots[id].input] = id;

@@ -28,7 +28,15 @@ class Reverse {
       : m_graph(graph),
         m_n_nodes(static_cast<NodeId>(graph.nodes().size())),
         m_gradient(graph.values().size(), k_none),
-        m_leads(graph.nodes().size(), false) {}
+        m_leads(graph.nodes().size(), false),
+        m_last_change(graph.values().size(), k_none) {
+    for (NodeId id = 0; id < m_n_nodes; ++id) {
+      const Node& node = graph.node(id);
+      for (std::size_t i = 0; node.kind == NodeKind::op && i < node.inputs.size(); ++i)
+        if (node.inputs[i] != k_none && node.flags[i] & TARSIA_PORT_MUTABLE)
+          m_last_change[node.inputs[i]] = id;
+    }
+  }
 
   std::vector<ValueId> run(std::span<const Seed> seeds, std::span<const ValueId> wrt) {
     for (ValueId value : wrt) require_gradient(value);
@@ -147,16 +155,12 @@ class Reverse {
     const Node& node = m_graph.node(id);
     const ValueId value = node.inputs[i];
     if (value == k_none || node.flags[i] & TARSIA_PORT_MUTABLE) return;
-    const NodeKind kind = m_graph.node_of(value).kind;
-    if (kind != NodeKind::state && kind != NodeKind::input) return;
-    for (NodeId later = id + 1; later < m_n_nodes; ++later) {
-      const Node& other = m_graph.node(later);
-      for (std::size_t k = 0; other.kind == NodeKind::op && k < other.inputs.size(); ++k)
-        if (other.inputs[k] == value && other.flags[k] & TARSIA_PORT_MUTABLE)
-          throw ArgumentError::value_error("graph, node '" + node.name + "': its backward reads '" +
-                                           m_graph.value_name(value) + "', which node '" + other.name +
-                                           "' changes before that: give it a copy, of the op 'identity'");
-    }
+    const NodeId changer = m_last_change[value];
+    if (changer == k_none || changer <= id) return;
+    throw ArgumentError::value_error("graph, node '" + node.name + "': its backward reads '" +
+                                     m_graph.value_name(value) + "', which node '" +
+                                     m_graph.node(changer).name +
+                                     "' changes before that: give it a copy, of the op 'identity'");
   }
 
   /// Adds a contribution to a value's gradient.
@@ -167,9 +171,10 @@ class Reverse {
 
   Graph& m_graph;
   const NodeId m_n_nodes;
-  std::vector<ValueId> m_gradient;  ///< of each value; k_none: none so far
-  std::vector<bool> m_leads;        ///< of each node: whether its outputs depend on a value of `wrt`
-  std::vector<bool> m_is_reached;   ///< of each value: whether it depends on one of `wrt`, or is one
+  std::vector<ValueId> m_gradient;    ///< of each value; k_none: none so far
+  std::vector<bool> m_leads;          ///< of each node: whether its outputs depend on a value of `wrt`
+  std::vector<NodeId> m_last_change;  ///< of each value: the last node whose op changes it, or k_none
+  std::vector<bool> m_is_reached;     ///< of each value: whether it depends on one of `wrt`, or is one
 };
 
 }  // namespace

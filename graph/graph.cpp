@@ -3,11 +3,25 @@
 
 #include <algorithm>
 
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/op/op_description.h"
 #include "registry/op/op_registry.h"
+#include "registry/resources/call_context.h"
 
 namespace tarsia::graph {
+
+StorageRef copy_on(const tarsia_tensor& from, tarsia_device device) {
+  StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, device));
+  const tarsia_device gpu = registry::is_gpu(device) ? device : from.device;
+  void* stream = registry::is_gpu(gpu) ? registry::current_stream(gpu.id) : nullptr;
+  registry::copy(copy.tensor(), from, stream);
+  if (registry::is_gpu(device) && registry::is_gpu(from.device)) {
+    const CudaDeviceScope scope(device.id);
+    check_cuda(cuda_driver().cuStreamSynchronize(static_cast<CuStream>(stream)), "cuStreamSynchronize");
+  }
+  return copy;
+}
 
 void Graph::check_name(const std::string& name, const char* what, const std::string& where) const {
   if (!registry::is_identifier(name))

@@ -53,6 +53,9 @@ class StorageRef {
   tarsia_storage* m_storage = nullptr;
 };
 
+/// A copy of a tensor on a device, done when this returns: calls on any stream may read it.
+StorageRef copy_on(const tarsia_tensor& from, tarsia_device device);
+
 enum class NodeKind : std::uint8_t {
   input,      ///< what a caller gives
   constant,   ///< a tensor that never changes

@@ -41,10 +41,7 @@ json shape_of(const tarsia_meta& meta) {
 }
 
 std::string base64_of(const tarsia_tensor& tensor) {
-  const StorageRef copy =
-      StorageRef::adopt(registry::make_tensor(tensor.shape, tensor.ndim, tensor.dtype, {TARSIA_CPU, 0}));
-  registry::copy(copy.tensor(), tensor,
-                 registry::is_gpu(tensor.device) ? registry::current_stream(tensor.device.id) : nullptr);
+  const StorageRef copy = copy_on(tensor, {TARSIA_CPU, 0});
   const std::uint64_t bytes = registry::bytes_of(tensor.shape, tensor.ndim, tensor.dtype);
   std::string text(sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL), '\0');
   sodium_bin2base64(text.data(), text.size(), static_cast<const unsigned char*>(copy.tensor().data), bytes,
@@ -53,15 +50,9 @@ std::string base64_of(const tarsia_tensor& tensor) {
   return text;
 }
 
-std::string device_name(tarsia_device device) {
+/// As the format writes it.
+std::string device_field(tarsia_device device) {
   return registry::is_gpu(device) ? "gpu:" + std::to_string(device.id) : "cpu";
-}
-
-/// A copy of a tensor of the CPU on a GPU, done when this returns.
-StorageRef copy_on_gpu(const tarsia_tensor& from, tarsia_device gpu) {
-  StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, gpu));
-  registry::copy(copy.tensor(), from, registry::current_stream(gpu.id));
-  return copy;
 }
 
 json node_json(const Graph& graph, const Node& node) {
@@ -91,7 +82,7 @@ json node_json(const Graph& graph, const Node& node) {
         break;
       }
       if (registry::is_gpu(node.tensor.tensor().device))
-        out["device"] = device_name(node.tensor.tensor().device);
+        out["device"] = device_field(node.tensor.tensor().device);
       out["data"] = base64_of(node.tensor.tensor());
       break;
     case NodeKind::op: {
@@ -101,7 +92,7 @@ json node_json(const Graph& graph, const Node& node) {
       for (const NamedAttribute& attribute : node.attributes)
         attributes[attribute.name] = attribute.value.to_json();
       out["attributes"] = attributes;
-      if (node.device) out["device"] = device_name(*node.device);
+      if (node.device) out["device"] = device_field(*node.device);
       break;
     }
     case NodeKind::gradient: {
@@ -310,7 +301,7 @@ class Reader {
     std::optional<tarsia_device> device;
     if (const json* given = object.find("device")) device = device_of(*given, object);
     if (m_device) device = m_device;
-    return device && registry::is_gpu(*device) ? copy_on_gpu(tensor.tensor(), *device) : tensor;
+    return device && registry::is_gpu(*device) ? copy_on(tensor.tensor(), *device) : tensor;
   }
 
   static bool is_whole(const tarsia_meta& meta) {

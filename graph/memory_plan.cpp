@@ -19,6 +19,7 @@
 
 #include "base/figures/elapsed.h"
 #include "graph/graph_op.h"
+#include "registry/resources/call_context.h"
 
 namespace tarsia::graph {
 
@@ -29,11 +30,6 @@ constexpr std::uint64_t k_most_overlaps = 2'000'000;  // of place_by_weight: som
 std::uint64_t aligned(std::uint64_t bytes, tarsia_device device) {
   const std::uint64_t to = registry::is_gpu(device) ? k_gpu_alignment : k_cpu_alignment;
   return (bytes + to - 1) / to * to;
-}
-
-/// What the scratch of a call rounds each piece up to.
-std::uint64_t piece(std::uint64_t bytes) {
-  return (bytes + 255) / 256 * 256;
 }
 
 /// The bytes that the graph of a step keeps, if its op is one.
@@ -137,7 +133,7 @@ class Sharing {
   std::uint64_t scratch_of(const Step& step, const std::vector<std::uint8_t>& requests) const {
     std::uint64_t bytes = step.bound->workspace(step.pass());
     const auto add = [&](std::uint64_t more) {
-      if (more) bytes = piece(bytes) + more;
+      if (more) bytes = registry::scratch_piece(bytes) + more;
     };
     add(step.bound->converted_bytes(step.pass()));
     const bool adds = step.bound->implementation(step.pass())->requests & 1u << TARSIA_REQUEST_ADD;

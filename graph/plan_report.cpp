@@ -140,8 +140,11 @@ std::string plan_json(const Program& program, const MemoryPlan& plan) {
     for (const tarsia_measured_time& time :
          step.bound ? step.bound->measured_times(step.pass()) : std::span<const tarsia_measured_time>())
       out["measured"][step.name][time.name] = time.seconds < 0 ? json() : json(time.seconds);
-  out["conversions"] = json::array();
-  for (const NodeText& one : program.conversions) out["conversions"].push_back(one.node + ": " + one.text);
+  out["conversions"] = out["storage_conversions"] = json::array();
+  for (const NodeText& one : program.conversions) {
+    out["conversions"].push_back(one.node + ": " + one.text);
+    if (one.is_of_storage) out["storage_conversions"].push_back(one.node + ": " + one.text);
+  }
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

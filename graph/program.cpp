@@ -18,19 +18,6 @@ namespace tarsia::graph {
 
 namespace {
 
-/// A copy of a tensor on a device, done when this returns: calls on any stream may read it.
-StorageRef copy_on(const tarsia_tensor& from, tarsia_device device) {
-  StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, device));
-  const tarsia_device gpu = registry::is_gpu(device) ? device : from.device;
-  void* stream = registry::is_gpu(gpu) ? registry::current_stream(gpu.id) : nullptr;
-  registry::copy(copy.tensor(), from, stream);
-  if (registry::is_gpu(device) && registry::is_gpu(from.device)) {
-    const CudaDeviceScope scope(device.id);
-    check_cuda(cuda_driver().cuStreamSynchronize(static_cast<CuStream>(stream)), "cuStreamSynchronize");
-  }
-  return copy;
-}
-
 /// A copy of a row-major tensor in a layout, done when this returns.
 StorageRef copy_in(const tarsia_tensor& from, const tarsia_meta& meta, const registry::Layout& layout) {
   StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, from.device));
@@ -180,7 +167,7 @@ class Lowering {
     step.bound = bound_op(id, step.device);
     m_program.implementations.push_back({node.name, step.bound->implementation_name(TARSIA_FORWARD)});
     for (const std::string& text : step.bound->conversions(TARSIA_FORWARD))
-      m_program.conversions.push_back({node.name, text});
+      m_program.conversions.push_back({node.name, text, true});
     const StepLayouts layouts = layouts_of(step, node.inputs);
     std::vector<SlotId> changed;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -251,7 +238,7 @@ class Lowering {
                         registry::device_text(step.device));
     m_program.implementations.push_back({node.name, step.bound->implementation_name(TARSIA_BACKWARD)});
     for (const std::string& text : step.bound->conversions(TARSIA_BACKWARD))
-      m_program.conversions.push_back({node.name, text});
+      m_program.conversions.push_back({node.name, text, true});
     const std::span<const std::uint8_t> needs = step.bound->needs(TARSIA_BACKWARD);
     const StepLayouts layouts = layouts_of(step, node.inputs);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {

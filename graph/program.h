@@ -63,6 +63,7 @@ struct Step {
 struct NodeText {
   std::string node;
   std::string text;
+  bool is_of_storage = false;  ///< of a conversion: of a storage type, within the call of the node's op
 };
 
 /// A value that a caller gives, and the number under which it does.

@@ -339,7 +339,10 @@ void Pipeline::settle() {
     const std::lock_guard lock(m_mutex);
     for (const auto& [folder, stores] : m_stores) all.push_back(stores.get());
   }
-  for (Stores* const stores : all) stores->later.flush(k_longest_write);
+  const auto end = Clock::now() + cache::RemoteCache::k_last_wait;
+  for (Stores* const stores : all)
+    stores->later.flush(
+        std::chrono::ceil<std::chrono::milliseconds>(std::max(end - Clock::now(), Clock::duration::zero())));
 }
 
 cache::RemoteCache* Pipeline::remote(Stores& stores) {

@@ -103,7 +103,7 @@ class Pipeline final : public ForkAware {
   /// Compiles what a recording has noted of CUDA for further architectures, one each, several at once. Throws
   /// as compile() does, the first error; ArgumentError for what is no architecture.
   void add_archs(Recorder::Id recording, const std::vector<std::string>& archs);
-  /// Waits until what this process has compiled lies in the cache's folders, 10 s at most for each.
+  /// Waits until what this process has compiled lies in the cache's folders, half a second at most.
   void settle();
   /// The number of workers started so far.
   unsigned workers_started() const { return m_pool.started(); }

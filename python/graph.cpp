@@ -230,24 +230,16 @@ class GraphHandle {
       known.push_back(input.is_none()
                           ? tarsia_meta{}
                           : meta_from("graph", input[0], input[1], nb::cast<std::string>(input[2])));
-    std::vector<tarsia_meta> values(k_most_outputs);
-    auto n = static_cast<uint32_t>(values.size());
-    const auto ask = [&] {
-      return wait_for("the graph", [&] {
-        return tarsia_graph_infer(m_graph, known.data(), static_cast<uint32_t>(known.size()),
-                                  device_from(device), values.data(), &n);
-      });
-    };
-    int32_t code = ask();
-    if (code && n > values.size()) {
-      values.resize(n);
-      code = ask();
-    }
-    check_wait(code);
+    std::vector<tarsia_meta> values(tarsia_graph_values(m_graph));
+    const tarsia_device on = device_from(device);
+    check_wait(wait_for("the graph", [&] {
+      return tarsia_graph_infer(m_graph, known.data(), static_cast<uint32_t>(known.size()), on,
+                                values.data());
+    }));
     nb::list found;
-    for (uint32_t i = 0; i < n; ++i)
-      found.append(nb::steal(Py_BuildValue("(NNN)", shape_object(values[i]), dtype_object(values[i]),
-                                           storage_object(values[i]))));
+    for (const tarsia_meta& value : values)
+      found.append(
+          nb::steal(Py_BuildValue("(NNN)", shape_object(value), dtype_object(value), storage_object(value))));
     return found;
   }
 

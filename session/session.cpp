@@ -92,7 +92,7 @@ Session::~Session() {
     if (one->module) one->module->finish();
   while (!m_live.empty()) m_live.pop_back();
   m_before.clear();
-  // Whoever deletes the cache's folder next meets no file that is about to come.
+  // Whoever deletes the cache's folder next should meet no file that is about to come.
   pipeline::Pipeline::instance().settle();
 }
 

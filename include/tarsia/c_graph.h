@@ -85,12 +85,14 @@ TARSIA_API int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, cons
 TARSIA_API int32_t tarsia_graph_describe(const tarsia_graph* graph, char** json);
 
 /// Infers what is known of a graph's values if that is known of its inputs, in their order (`present` 0:
-/// nothing), on a device: forwards and backwards, until nothing new is learnt. `values`, by their numbers,
-/// has room for `*n_values`, which becomes their count; unknown are ndim and extents of -1, TARSIA_ANY_DTYPE
-/// and TARSIA_ANY_STORAGE. Nothing is chosen or planned. Errors: TARSIA_ARGUMENT_VALUE that names the node
-/// where metas contradict each other, and for too little room; those of the ops' inference.
+/// nothing), on a device: forwards and backwards, until nothing new is learnt. Nothing is chosen or planned.
+/// `values`, by their numbers, has room for all: tarsia_graph_values() of them. Unknown are ndim and extents
+/// of -1, TARSIA_ANY_DTYPE and TARSIA_ANY_STORAGE. Errors: TARSIA_ARGUMENT_VALUE for another number of
+/// inputs, and where metas contradict each other, which names the node; those of the ops' inference.
 TARSIA_API int32_t tarsia_graph_infer(const tarsia_graph* graph, const tarsia_meta* inputs, uint32_t n_inputs,
-                                      tarsia_device device, tarsia_meta* values, uint32_t* n_values);
+                                      tarsia_device device, tarsia_meta* values);
+/// The number of a graph's values.
+TARSIA_API uint32_t tarsia_graph_values(const tarsia_graph* graph);
 
 /// How a graph becomes an op.
 enum {

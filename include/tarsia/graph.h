@@ -291,22 +291,12 @@ class Graph {
   /// contradict each other, and OpError.
   std::vector<GraphInput> infer(const std::vector<GraphInput>& inputs, Device device = {}) const {
     std::vector<tarsia_meta> given;
-    for (const GraphInput& input : inputs) given.push_back(meta_of(input, "input"));
-    std::vector<tarsia_meta> metas(1024);
-    auto n = static_cast<uint32_t>(metas.size());
-    const auto ask = [&] {
-      return tarsia_graph_infer(m_graph, given.data(), static_cast<uint32_t>(given.size()), device,
-                                metas.data(), &n);
-    };
-    int32_t code = ask();
-    if (code && n > metas.size()) {
-      metas.resize(n);
-      code = ask();
-    }
-    detail::check(code);
+    for (const GraphInput& input : inputs) given.push_back(meta_of(input, std::to_string(given.size())));
+    std::vector<tarsia_meta> metas(tarsia_graph_values(m_graph));
+    detail::check(
+        tarsia_graph_infer(m_graph, given.data(), static_cast<uint32_t>(given.size()), device, metas.data()));
     std::vector<GraphInput> values;
-    for (uint32_t i = 0; i < n; ++i) {
-      const tarsia_meta& meta = metas[i];
+    for (const tarsia_meta& meta : metas) {
       GraphInput& value = values.emplace_back();
       if (meta.ndim >= 0) value.shape.emplace(meta.shape, meta.shape + meta.ndim);
       if (meta.dtype.code != TARSIA_ANY_DTYPE) value.dtype = meta.dtype;

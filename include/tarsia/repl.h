@@ -80,39 +80,6 @@ void bench(long runs_, Body_&& body_) {
   tarsia_cell_bench_end();
 }
 
-/// What stands in calls like zeros(2, 3, tarsia::float16, "gpu").
-class Wanted {
- public:
-  /// Takes the arguments of a call: extents, which may be followed by a dtype and a device.
-  template <class... Given_>
-  explicit Wanted(Given_... given_) {
-    static_assert(sizeof...(given_) <= TARSIA_MAX_NDIM + 2, "a tensor has 32 dimensions at most");
-    (take(given_), ...);
-  }
-  /// The extents.
-  Dims shape() const { return Dims(m_extents, m_size); }
-  /// The dtype, float32 by default.
-  DType dtype() const { return m_dtype; }
-  /// The device, "cpu" by default.
-  const char* device() const { return m_device; }
-
- private:
-  template <class T_>
-  std::enable_if_t<std::is_integral_v<T_>> take(T_ extent_) {
-    m_extents[m_size++] = static_cast<int64_t>(extent_);
-  }
-  void take(DType dtype_) { m_dtype = dtype_; }
-  void take(const char* device_) { m_device = device_; }
-
-  int64_t m_extents[TARSIA_MAX_NDIM + 2];
-  int m_size = 0;
-  DType m_dtype = float32;
-  const char* m_device = "cpu";
-};
-/// Whether a type is that of an extent.
-template <class T_>
-using IfExtent = std::enable_if_t<std::is_integral_v<T_> && !std::is_same_v<T_, bool>, int>;
-
 #endif  // C++17
 
 /* Values to try ops with. Devices are "cpu", "gpu", "gpu:1". */
@@ -145,14 +112,6 @@ inline Tensor zeros(const Dims& shape_, DType dtype_ = float32, const char* devi
 inline Tensor zeros(const Dims& shape_, const char* device_) {
   return repl::zeros(shape_, float32, device_);
 }
-#if __cplusplus >= 201703L
-/// The same with the extents as arguments: zeros(2, 3, tarsia::float16, "gpu").
-template <class Extent_, class... More_, IfExtent<Extent_> = 0>
-Tensor zeros(Extent_ extent_, More_... more_) {
-  const Wanted wanted_(extent_, more_...);
-  return repl::zeros(wanted_.shape(), wanted_.dtype(), wanted_.device());
-}
-#endif
 /// Returns a tensor of ones.
 inline Tensor ones(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   return repl::full(shape_, 1, dtype_, device_);
@@ -161,14 +120,6 @@ inline Tensor ones(const Dims& shape_, DType dtype_ = float32, const char* devic
 inline Tensor ones(const Dims& shape_, const char* device_) {
   return repl::ones(shape_, float32, device_);
 }
-#if __cplusplus >= 201703L
-/// The same with the extents as arguments: ones(2, 3, tarsia::float16, "gpu").
-template <class Extent_, class... More_, IfExtent<Extent_> = 0>
-Tensor ones(Extent_ extent_, More_... more_) {
-  const Wanted wanted_(extent_, more_...);
-  return repl::ones(wanted_.shape(), wanted_.dtype(), wanted_.device());
-}
-#endif
 /// Returns 0, 1, …, n - 1.
 inline Tensor arange(long n_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty({n_}, dtype_, device_);
@@ -204,14 +155,6 @@ inline Tensor randn(const Dims& shape_, DType dtype_ = float32, const char* devi
 inline Tensor randn(const Dims& shape_, const char* device_) {
   return repl::randn(shape_, float32, device_);
 }
-#if __cplusplus >= 201703L
-/// The same with the extents as arguments: randn(2, 3, tarsia::float16, "gpu").
-template <class Extent_, class... More_, IfExtent<Extent_> = 0>
-Tensor randn(Extent_ extent_, More_... more_) {
-  const Wanted wanted_(extent_, more_...);
-  return repl::randn(wanted_.shape(), wanted_.dtype(), wanted_.device());
-}
-#endif
 /// Returns numbers uniform in [0, 1), as tarsia::seed decides.
 inline Tensor rand_uniform(const Dims& shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty(shape_, dtype_, device_);
@@ -223,13 +166,67 @@ inline Tensor rand_uniform(const Dims& shape_, const char* device_) {
   return repl::rand_uniform(shape_, float32, device_);
 }
 #if __cplusplus >= 201703L
-/// The same with the extents as arguments: rand_uniform(2, 3, tarsia::float16, "gpu").
+/* The same with the extents as arguments. */
+
+/// What stands in calls like zeros(2, 3, tarsia::float16, "gpu").
+class Wanted {
+ public:
+  /// Takes the arguments of a call: extents, which may be followed by a dtype and a device.
+  template <class... Given_>
+  explicit Wanted(Given_... given_) {
+    static_assert(sizeof...(given_) <= TARSIA_MAX_NDIM + 2, "a tensor has 32 dimensions at most");
+    (take(given_), ...);
+  }
+  /// The extents.
+  Dims shape() const { return Dims(m_extents, m_size); }
+  /// The dtype, float32 by default.
+  DType dtype() const { return m_dtype; }
+  /// The device, "cpu" by default.
+  const char* device() const { return m_device; }
+
+ private:
+  template <class T_>
+  std::enable_if_t<std::is_integral_v<T_>> take(T_ extent_) {
+    m_extents[m_size++] = static_cast<int64_t>(extent_);
+  }
+  void take(DType dtype_) { m_dtype = dtype_; }
+  void take(const char* device_) { m_device = device_; }
+
+  int64_t m_extents[TARSIA_MAX_NDIM + 2];
+  int m_size = 0;
+  DType m_dtype = float32;
+  const char* m_device = "cpu";
+};
+/// Whether a type is that of an extent.
+template <class T_>
+using IfExtent = std::enable_if_t<std::is_integral_v<T_> && !std::is_same_v<T_, bool>, int>;
+
+/// zeros(2, 3, tarsia::float16, "gpu"): of these extents; the dtype and the device may be left out.
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor zeros(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::zeros(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+/// ones(2, 3, tarsia::float16, "gpu"): of these extents; the dtype and the device may be left out.
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor ones(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::ones(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+/// randn(2, 3, tarsia::float16, "gpu"): of these extents; the dtype and the device may be left out.
+template <class Extent_, class... More_, IfExtent<Extent_> = 0>
+Tensor randn(Extent_ extent_, More_... more_) {
+  const Wanted wanted_(extent_, more_...);
+  return repl::randn(wanted_.shape(), wanted_.dtype(), wanted_.device());
+}
+/// rand_uniform(2, 3, tarsia::float16, "gpu"): of these extents; the dtype and the device may be left out.
 template <class Extent_, class... More_, IfExtent<Extent_> = 0>
 Tensor rand_uniform(Extent_ extent_, More_... more_) {
   const Wanted wanted_(extent_, more_...);
   return repl::rand_uniform(wanted_.shape(), wanted_.dtype(), wanted_.device());
 }
-#endif
+#endif  // C++17
+
 /// Whether |x - y| <= atol + rtol * |y| for all elements, as numpy.allclose has it. Throws ValueError if the
 /// shapes differ.
 inline bool allclose(const Tensor& x_, const Tensor& y_, double rtol_ = 1e-5, double atol_ = 1e-8) {

@@ -193,10 +193,9 @@ def warn_of_conversions(op, direction, conversions):
 
 
 def warn_of_graph(conversions):
-    """The same of the nodes of a graph. Of its conversions, those of devices and layouts are none."""
+    """The same of the nodes of a graph."""
     for text in conversions:
-        if " -> dense" in text or "dense -> " in text:
-            _warn_once(f"graph, node {text}: no implementation takes this storage type, so every call converts it")
+        _warn_once(f"graph, node {text}: no implementation takes this storage type, so every call converts it")
 
 
 def _warn_once(text):

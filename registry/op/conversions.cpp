@@ -79,7 +79,7 @@ std::uint64_t converted_bytes(const tarsia_bind_info& info, tarsia_pass pass,
                               const std::vector<std::uint8_t>& needs) {
   std::uint64_t bytes = 0;
   const auto add = [&](const tarsia_meta& meta) {
-    if (is_sparse(meta)) bytes += (bytes_of(meta.shape, meta.ndim, meta.dtype) + 255) / 256 * 256;
+    if (is_sparse(meta)) bytes += scratch_piece(bytes_of(meta.shape, meta.ndim, meta.dtype));
   };
   for (std::uint32_t i = 0; i < count_inputs(info, pass); ++i)
     if (needs.empty() || needs[i]) add(meta_of_input(info, pass, i));

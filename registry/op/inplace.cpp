@@ -62,20 +62,6 @@ bool InplacePairs::reaches(const tarsia_tensor& tensor, std::uint64_t begin, std
   return at + bytes(first) < end && begin < at + bytes(last + 1);
 }
 
-bool InplacePairs::lie_alike(const tarsia_tensor& a, const tarsia_tensor& b) noexcept {
-  std::int64_t row_major = 1;
-  for (int i = a.ndim, j = b.ndim;;) {
-    while (i > 0 && a.shape[i - 1] == 1) --i;
-    while (j > 0 && b.shape[j - 1] == 1) --j;
-    if (!i || !j) return i == j;
-    --i, --j;
-    const std::int64_t of_a = a.strides ? a.strides[i] : row_major,
-                       of_b = b.strides ? b.strides[j] : row_major;
-    if (a.shape[i] != b.shape[j] || of_a != of_b) return false;
-    row_major *= a.shape[i];
-  }
-}
-
 bool InplacePairs::has(std::uint32_t input, std::uint32_t output) const noexcept {
   return std::ranges::any_of(
       m_pairs, [&](const tarsia_inplace& pair) { return pair.input == input && pair.output == output; });

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <tarsia/detail/dims.h>
 #include <tarsia/op_abi.h>
 
 #include <cstdint>
@@ -58,7 +59,7 @@ class InplacePairs {
       const std::uint64_t input = address_of(other);
       if (other.strides) [[unlikely]] {
         if (!reaches(other, begin, begin + bytes)) continue;
-        if (!lie_alike(other, *call.outputs[o])) return Sharing::wrong;
+        if (!detail::lie_alike(other, *call.outputs[o])) return Sharing::wrong;
       } else if (input >= begin + bytes || begin >= input + m_input_bytes[i]) {
         continue;
       }
@@ -75,8 +76,6 @@ class InplacePairs {
   bool has(std::uint32_t input, std::uint32_t output) const noexcept;
   /// Whether an element of a tensor with strides may lie between these addresses.
   static bool reaches(const tarsia_tensor& tensor, std::uint64_t begin, std::uint64_t end) noexcept;
-  /// Whether the elements of two tensors of one shape, but for extents of 1, follow each other alike.
-  static bool lie_alike(const tarsia_tensor& a, const tarsia_tensor& b) noexcept;
 
   std::vector<tarsia_inplace> m_pairs;
   std::vector<std::uint64_t> m_input_bytes, m_output_bytes;  ///< of the pass; 0 for sparse and absent ones

@@ -285,7 +285,7 @@ void* call_scratch(std::uint64_t bytes, tarsia_device device) {
   refuse_impossible_size("scratch", bytes);
   if (ScratchSource* const source = t_slot.scratch) return source->take(bytes, device);
   if (is_gpu(device)) return resources().take_device(bytes ? bytes : 1, device.id, current_stream(device.id));
-  return resources().take(bytes ? bytes : 1, 256);
+  return resources().take(bytes ? bytes : 1, k_scratch_alignment);
 }
 
 void* call_memory(std::uint64_t bytes) {

@@ -68,6 +68,13 @@ tarsia_storage* share_argument(const tarsia_tensor* argument);
 /// than 0 if it fails to, with the last error set.
 std::int32_t resize_argument(const tarsia_tensor* argument, const std::int64_t* shape, std::int32_t ndim);
 
+/// Each piece of a call's scratch begins at a multiple of this, in bytes.
+inline constexpr std::uint64_t k_scratch_alignment = 256;
+/// The bytes that a piece of scratch takes up.
+constexpr std::uint64_t scratch_piece(std::uint64_t bytes) {
+  return (bytes + k_scratch_alignment - 1) / k_scratch_alignment * k_scratch_alignment;
+}
+
 /// Where a thread's scratch comes from, in place of memory of its calls.
 class ScratchSource {
  public:

@@ -1,4 +1,4 @@
-// Dims: a view of the extents or strides of a tensor.
+// Dims: a view of the extents or strides of a tensor; and whether two tensors lie alike.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -77,6 +77,24 @@ TARSIA_DETAIL_SUPPORT void Dims::outside(int i_, int n_) {
   throw IndexError(text_);
 }
 
+namespace detail {
+
+/// Whether the elements of two tensors of one shape, but for extents of 1, follow each other alike.
+inline bool lie_alike(const tarsia_tensor& a_, const tarsia_tensor& b_) noexcept {
+  int64_t row_major_ = 1;
+  for (int i_ = a_.ndim, j_ = b_.ndim;;) {
+    while (i_ > 0 && a_.shape[i_ - 1] == 1) --i_;
+    while (j_ > 0 && b_.shape[j_ - 1] == 1) --j_;
+    if (!i_ || !j_) return i_ == j_;
+    --i_, --j_;
+    const int64_t of_a_ = a_.strides ? a_.strides[i_] : row_major_,
+                  of_b_ = b_.strides ? b_.strides[j_] : row_major_;
+    if (a_.shape[i_] != b_.shape[j_] || of_a_ != of_b_) return false;
+    row_major_ *= a_.shape[i_];
+  }
+}
+
+}  // namespace detail
 }  // namespace tarsia
 
 #include <tarsia/detail/macros_pop.h>

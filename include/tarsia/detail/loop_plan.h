@@ -195,17 +195,6 @@ TARSIA_DETAIL_SUPPORT bool overlaps_itself(const tarsia_tensor* t_) {
 
 /// Refuses outputs whose elements share memory with each other, with another output, or with an input. An
 /// output may be an input with the same elements in the same places: the op then works in place.
-/// Whether two tensors have one shape and the same strides, but for dimensions of extent 1.
-TARSIA_DETAIL_SUPPORT bool lie_alike(const Tensor& a_, const Tensor& b_) {
-  for (int i_ = a_.ndim(), j_ = b_.ndim();;) {
-    while (i_ > 0 && a_.size(i_ - 1) == 1) --i_;
-    while (j_ > 0 && b_.size(j_ - 1) == 1) --j_;
-    if (!i_ || !j_) return i_ == j_;
-    --i_, --j_;
-    if (a_.size(i_) != b_.size(j_) || a_.stride(i_) != b_.stride(j_)) return false;
-  }
-}
-
 TARSIA_DETAIL_SUPPORT void check_overlaps(const char* op_, const LoopTensor* tensors_, int n_,
                                           bool in_place_) {
   for (int k_ = 0; k_ < n_; ++k_) {
@@ -220,7 +209,7 @@ TARSIA_DETAIL_SUPPORT void check_overlaps(const char* op_, const LoopTensor* ten
       if (!may_overlap(out_.tensor, other_.tensor)) continue;
       const Tensor a_(out_.tensor), b_(other_.tensor);
       if (!in_place_ || other_.is_output || a_.data() != b_.data() ||
-          bytes_of(a_.dtype()) != bytes_of(b_.dtype()) || !lie_alike(a_, b_))
+          bytes_of(a_.dtype()) != bytes_of(b_.dtype()) || !lie_alike(*out_.tensor, *other_.tensor))
         throw ValueError(Message(op_) << ": output '" << out_.name << "' overlaps "
                                       << (other_.is_output ? "output" : "input") << " '" << other_.name
                                       << "' in memory; pass a copy of one of them");

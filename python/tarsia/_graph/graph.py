@@ -210,11 +210,12 @@ class Graph:
             op = _tarsia.op(op)
         if not isinstance(op, _tarsia.Op):
             raise ArgumentTypeError(f"graph: add takes an op or its name, not {op!r}")
-        declared = {attribute[0] for attribute in op._description["attributes"]}
-        if name is not None and "name" in declared:
-            attributes["name"], name = name, None
-        if device is not None and "device" in declared:
-            attributes["device"], device = device, None
+        if name is not None or device is not None:
+            declared = {attribute[0] for attribute in op._description["attributes"]}
+            if name is not None and "name" in declared:
+                attributes["name"], name = name, None
+            if device is not None and "device" in declared:
+                attributes["device"], device = device, None
         if attributes:
             inputs, attributes = inputs_by_name(op, op._description, inputs, attributes)
         numbers = [_NO_VALUE if value is None else self._number(value, op) for value in inputs]
@@ -307,7 +308,7 @@ class Graph:
         specs, device, names = self._specs(inputs)
         bound = make(BoundGraph, self._handle.bind(specs, device, implementation, dynamic), tuple(names))
         if any(storage != "dense" for _, _, storage in specs):
-            warn_of_graph(bound.plan.conversions)
+            warn_of_graph(bound.plan._storage_conversions)
         return bound
 
     def __call__(self, *args, out=None, req=None, **inputs):

@@ -56,6 +56,11 @@ class Plan:
         return list(self._json["conversions"])
 
     @property
+    def _storage_conversions(self):
+        """Those of storage types alone."""
+        return list(self._json["storage_conversions"])
+
+    @property
     def steps(self):
         """The steps in their order: dicts with name, kind, device, inputs, outputs, write requests and the bytes of their workspace."""
         return list(self._json["steps"])

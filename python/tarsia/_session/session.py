@@ -70,7 +70,7 @@ _live = weakref.WeakSet()
 
 def defines_op(name):
     """Whether a cell of a session in this process has registered the op."""
-    return any(name in session.ops for session in list(_live) if not session.isolated and session._handle is not _CLOSED)
+    return any(name in session.ops for session in list(_live) if not session.isolated)
 
 
 class _Closed:
@@ -134,8 +134,10 @@ class Session:
 
     def close(self):
         """Ends the session. What its cells have defined goes, and the process that ran them, if it is isolated, a cell that another thread
-        waits for included. What they compiled lies in the cache then. A session that is closed can only be closed again."""
+        waits for included. What they compiled lies in the cache then, unless writing it takes longer than half a second. A session that is
+        closed can only be closed again."""
         handle, self._handle = self._handle, _CLOSED
+        _live.discard(self)
         if self.isolated and handle is not _CLOSED:
             handle.close()
         del handle

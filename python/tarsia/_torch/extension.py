@@ -135,10 +135,9 @@ class _GivesTorch:
         self.__doc__ = function.__doc__
 
     def __call__(self, *args, **named):
-        import torch
+        from .ops import of_torch
 
-        made = self._function(*args, **named)
-        return torch.from_dlpack(made) if hasattr(made, "__dlpack__") else made
+        return of_torch(self._function(*args, **named))
 
     def __getattr__(self, name):
         if name == "_function":  # of an object that is being copied

@@ -50,7 +50,7 @@ def function_cell(function, description, schema, fake, mutates):
     if any(one.startswith("Tensor") for one in schema.returns) and not any(one.is_tensor for one in schema.arguments):
 
         def call(*args):  # no tensor says whose the results are
-            return _of_torch(function(*args))
+            return of_torch(function(*args))
     elif schema.returns and any(type[0] == TENSOR for _, type in parameters):
 
         def call(*args):
@@ -281,14 +281,17 @@ class OpCell:
             ctx.states = [inputs[i] for i in self._states]
             inputs = [None if i in self._states else one for i, one in enumerate(inputs)]
         results = result if isinstance(result, (tuple, list)) else (result,)
-        first, hidden = saving.__dict__.pop("hidden", (None, ())) if self._any_hidden else (None, ())
-        if first is not results[0]:  # traced: nobody has them
-            hidden = ()
+        hidden = self._hidden_of(results) if self._any_hidden else ()
         if self._remembers and not hidden:
             self._note(results[0])
         if not self._needs_all:
-            inputs, results = self._kept(inputs, results, attributes, ctx.states)
+            inputs, results, hidden = self._kept(inputs, results, hidden, attributes, ctx.states)
         ctx.save_for_backward(*inputs, *results, *hidden)
+
+    def _hidden_of(self, results):
+        """The hidden outputs of the call that gave the results; none if it was traced."""
+        first, hidden = saving.__dict__.pop("hidden", (None, ()))
+        return hidden if results and first is results[0] else ()
 
     def _note(self, result):
         self._made.add(_memory_of(result))
@@ -298,12 +301,12 @@ class OpCell:
                     self._made.discard(one)
             self._most_made = max(256, 2 * len(self._made))
 
-    def _kept(self, inputs, results, attributes, states):
-        """Inputs and visible results, with a stand-in for each that backward does not need."""
+    def _kept(self, inputs, results, hidden, attributes, states):
+        """Inputs, visible results and hidden ones, with a stand-in for each that backward does not need."""
         n_out = len(self._hidden) if self._any_hidden else len(results)
         if self._description["amends_needs"]:
             if not all(one is None or runs_direct(one.detach()) for one in inputs):
-                return inputs, results  # traced or transformed: there is nothing to bind
+                return inputs, results, hidden  # traced or transformed: there is nothing to bind
             bound_to = self._with_states(inputs, states) if states else inputs
             needs = self._binding_of(bound_to, self.attributes(attributes)).backward_needs
             needs = needs or [True] * (2 * n_out + len(inputs))
@@ -311,10 +314,11 @@ class OpCell:
         else:
             needs = needs_of(self._description, len(inputs), n_out)
         of_inputs, of_outputs = needs[n_out:n_out + len(inputs)], needs[n_out + len(inputs):]
+        of_hidden = [need for need, is_hidden in zip(of_outputs, self._hidden) if is_hidden]
         if self._any_hidden:
-            of_outputs = [need for need, hidden in zip(of_outputs, self._hidden) if not hidden]
-        return ([one if need else _stand_in(one) for one, need in zip(inputs, of_inputs)],
-                [one if need else _stand_in(one) for one, need in zip(results, of_outputs)])
+            of_outputs = [need for need, is_hidden in zip(of_outputs, self._hidden) if not is_hidden]
+        return tuple([one if need else _stand_in(one) for one, need in zip(row, needed)]
+                     for row, needed in ((inputs, of_inputs), (results, of_outputs), (hidden, of_hidden)))
 
     def gradients(self, ctx, needs, *gradients):
         n, attributes = ctx.call or (len(self._positional), {})
@@ -441,9 +445,10 @@ def _plain(value):
     return value
 
 
-def _of_torch(result):
+def of_torch(result):
+    """What a function has given, its tensors those of PyTorch."""
     if isinstance(result, (tuple, list)):
-        return type(result)(map(_of_torch, result))
+        return type(result)(map(of_torch, result))
     return torch.from_dlpack(result) if hasattr(result, "__dlpack__") else result
 
 
