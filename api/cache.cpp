@@ -148,10 +148,11 @@ int32_t tarsia_cache_prune(uint64_t max_bytes, char** json) {
 
 int32_t tarsia_cache_export(const char* path, char** json) {
   return guarded([&] {
-    const cache::PackKeys keys = cache::read_pack_keys();
-    const cache::Packed packed =
-        cache::export_pack(usable_store(), path, keys.signer ? &*keys.signer : nullptr);
-    *json = api::give_json({{"modules", packed.modules}, {"bytes", packed.bytes}, {"signer", packed.signer}});
+    const cache::Packed packed = cache::export_pack(usable_store(), path, cache::read_pack_keys());
+    *json = api::give_json({{"modules", packed.modules},
+                            {"revoked", packed.revoked},
+                            {"bytes", packed.bytes},
+                            {"signer", packed.signer}});
   });
 }
 
@@ -160,6 +161,7 @@ int32_t tarsia_cache_import(const char* path, char** json) {
     const cache::Packed packed = cache::import_pack(usable_store(), path, cache::read_pack_keys());
     *json = api::give_json({{"modules", packed.modules},
                             {"known", packed.known},
+                            {"revoked", packed.revoked},
                             {"bytes", packed.bytes},
                             {"signer", packed.signer}});
   });

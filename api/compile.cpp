@@ -1,11 +1,14 @@
 // Compiling sources: the C ABI over the pipeline.
 #include <tarsia/c_api.h>
+#include <tarsia/detail/support.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,8 +29,10 @@
 #include "base/machine/sanitizer.h"
 #include "base/origin.h"
 #include "base/text_origin.h"
+#include "jit/source_suffix.h"
 #include "pipeline/cflags.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/source_kind.h"
 #include "registry/crash/literal.h"
 #include "registry/loader.h"
 #include "registry/op/conversions.h"
@@ -61,9 +66,7 @@ pipeline::Module compile(pipeline::Source source) {
 }
 
 std::function<bool()> interrupt_of(const tarsia_options* given) {
-  constexpr std::size_t k_end =
-      offsetof(tarsia_options, interrupt_context) + sizeof(given->interrupt_context);
-  if (!given || given->size < k_end) return nullptr;
+  if (!given || !TARSIA_DETAIL_HAS_FIELD(*given, interrupt_context)) return nullptr;
   return api::interrupt_check(given->interrupted, given->interrupt_context);
 }
 
@@ -88,9 +91,8 @@ std::vector<TextOrigin> search_origins(const tarsia_file* files, std::uint64_t n
 /// searched each time.
 std::vector<TextOrigin> find_origins(const tarsia_file* files, std::uint64_t n_files,
                                      const tarsia_options* given, const std::string& key) {
-  constexpr std::size_t k_end = offsetof(tarsia_options, caller_line) + sizeof(given->caller_line);
   constexpr std::size_t k_most = 64;
-  if (!given || given->size < k_end || !given->caller_file) return {};
+  if (!given || !TARSIA_DETAIL_HAS_FIELD(*given, caller_line) || !given->caller_file) return {};
   if (key.empty()) return search_origins(files, n_files, given);
   // Of a thread: a forked child finds no lock that is held.
   thread_local std::map<std::tuple<std::string, std::string, std::uint32_t>, std::vector<TextOrigin>> t_found;
@@ -183,6 +185,26 @@ registry::Ref<registry::Library> api::load_inline(const tarsia_file* files, std:
     Pipeline::instance().reject(same);
     return load(compile(again));
   }
+}
+
+const tarsia_suffix* tarsia_source_suffixes(uint64_t* n) {
+  static constexpr auto s_all = [] {
+    std::array<tarsia_suffix, std::size(jit::k_source_suffixes)> all{};
+    std::ranges::transform(jit::k_source_suffixes, all.begin(), [](const jit::SourceSuffix& one) {
+      return tarsia_suffix{one.suffix, one.language == jit::Language::cuda  ? "cuda"
+                                       : one.language == jit::Language::cxx ? "c++"
+                                                                            : "c"};
+    });
+    return all;
+  }();
+  *n = s_all.size();
+  return s_all.data();
+}
+
+int32_t tarsia_mentions_cuda(const char* text, uint64_t bytes) {
+  bool found = false;
+  guarded([&] { found = pipeline::mentions_cuda({text, bytes}); });
+  return found;
 }
 
 int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,

@@ -3,6 +3,8 @@
 
 #include "api/handles.h"
 #include "api/symbolizer.h"
+#include "api/text.h"
+#include "base/demangle.h"
 #include "registry/call/call.h"
 #include "registry/crash/crash_handler.h"
 #include "registry/loader.h"
@@ -65,6 +67,10 @@ const char* const* tarsia_library_symbols(const tarsia_library* library, uint64_
 
 void* tarsia_library_symbol(const tarsia_library* library, const char* name) {
   return from_c(library)->symbol(name);
+}
+
+int32_t tarsia_readable_symbol(const char* symbol, char** name) {
+  return registry::guarded([&] { *name = api::give_text(readable_symbol(symbol)); });
 }
 
 const char* tarsia_library_path(const tarsia_library* library) {

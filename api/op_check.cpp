@@ -2,8 +2,8 @@
 #include "registry/check/op_check.h"
 
 #include <tarsia/c_api.h>
+#include <tarsia/detail/support.h>
 
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -31,9 +31,9 @@ int32_t tarsia_op_check(tarsia_op_handle* op, const tarsia_check_request* reques
     options.gradient = !(request->flags & TARSIA_CHECK_NO_GRADIENT);
     options.exact = request->flags & TARSIA_CHECK_EXACT_MEMORY;
     options.seed = request->seed;
-    if (request->size >= offsetof(tarsia_check_request, n_constants))
+    if (TARSIA_DETAIL_HAS_FIELD(*request, n_writes))
       options.writes.assign(request->writes, request->writes + request->n_writes);
-    if (request->size >= sizeof(tarsia_check_request))
+    if (TARSIA_DETAIL_HAS_FIELD(*request, constants))
       options.constants.assign(request->constants, request->constants + request->n_constants);
     const auto found = registry::check_op(hold(op), options);
     size_t bytes = found.size() * sizeof(tarsia_check_result) + 1;  // results, then texts, in one block

@@ -9,7 +9,7 @@
 #include "api/handles.h"
 #include "api/text.h"
 #include "base/error.h"
-#include "pipeline/answers.h"
+#include "pipeline/cached_times.h"
 #include "registry/measure/measure.h"
 #include "registry/resources/last_error.h"
 
@@ -22,8 +22,7 @@ using registry::Ref;
 namespace {
 
 /// Measured choices outlive the process. Never destroyed: threads may bind ops while the process exits.
-[[maybe_unused]] const bool k_answers_are_kept =
-    (registry::keep_answers_in(new pipeline::CachedAnswers()), true);
+[[maybe_unused]] const bool k_times_are_kept = (registry::keep_times_in(new pipeline::CachedTimes()), true);
 
 }  // namespace
 

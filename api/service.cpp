@@ -19,6 +19,10 @@ int32_t tarsia_serve(const tarsia_serve_options* options) {
     std::memcpy(&given, options, std::min<std::size_t>(options->size, sizeof given));
     if (given.socket == nullptr || *given.socket == '\0')
       throw ArgumentError::value_error("tarsia_serve() needs the path of a socket");
+    if (given.workers > TARSIA_MAX_SERVICE_WORKERS)
+      throw ArgumentError::value_error("tarsia_serve(): " + std::to_string(given.workers) +
+                                       " compilers are more than the " +
+                                       std::to_string(TARSIA_MAX_SERVICE_WORKERS) + " that a service keeps");
     jit::ServiceSettings settings{.socket = given.socket,
                                   .program = [] { return pipeline::own_compiler(api::usable_cache_dir()); },
                                   .workers = given.workers,

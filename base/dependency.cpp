@@ -56,4 +56,20 @@ DependencyState check(const Dependency& dependency, FileStamp& stamp) {
   return DependencyState::vouched;
 }
 
+const Dependency* renew_stamps(std::span<Dependency> dependencies) {
+  for (Dependency& dependency : dependencies) {
+    FileStamp stamp;
+    switch (check(dependency, stamp)) {
+      case DependencyState::same:
+        break;
+      case DependencyState::vouched:
+        dependency.stamp = stamp;
+        break;
+      case DependencyState::changed:
+        return &dependency;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace tarsia

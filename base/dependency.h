@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/file.h"
@@ -43,5 +44,8 @@ enum class DependencyState {
 /// Looks only at the file's status, and at its content if the stamp differs. `stamp` may then replace the
 /// dependency's.
 DependencyState check(const Dependency& dependency, FileStamp& stamp);
+
+/// Checks all, and gives them their new stamps. Returns the first that has changed; null if none has.
+const Dependency* renew_stamps(std::span<Dependency> dependencies);
 
 }  // namespace tarsia

@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -158,9 +159,30 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
   return bytes;
 }
 
+namespace {
+
+/// What a chain of symbolic links leads to, which need not be there.
+std::string behind_links(std::string path) {
+  constexpr int k_most = 40;  // as the kernel follows
+  for (int i = 0; i < k_most; ++i) {
+    std::string target(PATH_MAX, '\0');
+    const ssize_t n = ::readlink(path.c_str(), target.data(), target.size());
+    if (n < 0) return path;
+    target.resize(static_cast<std::size_t>(n));
+    path = target.starts_with('/') ? target : path.substr(0, path.rfind('/') + 1) + target;
+  }
+  return path;
+}
+
+}  // namespace
+
 void write_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Error("cannot write " + path + ": it is no regular file" +
+                (S_ISDIR(status.st_mode) ? ", but a folder" : "") + "; choose another name");
   const std::string_view pieces[] = {bytes};
-  if (const int error = publish(path, pieces, mode)) raise_errno("cannot write " + path, error);
+  if (const int error = publish(behind_links(path), pieces, mode)) raise_errno("cannot write " + path, error);
 }
 
 int make_directories(const std::string& path, mode_t mode) {

@@ -73,7 +73,8 @@ DIR* open_folder(const std::string& path);
 
 /// The file's bytes. Follows symbolic links; throws Error naming the path, also beyond `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);
-/// Throws Error naming the path.
+/// Writes a file that users name: it is there whole or not at all. A symbolic link stays, and what it leads
+/// to is written. Throws Error naming the path, also for what is no regular file, such as a device.
 void write_file(const std::string& path, std::string_view bytes, mode_t mode = 0644);
 /// Makes the directory and its missing parents. Returns 0 or an errno. An existing directory is no error.
 int make_directories(const std::string& path, mode_t mode = 0700);

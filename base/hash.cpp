@@ -1,4 +1,4 @@
-// BLAKE2b-256 by libsodium.
+// BLAKE2b-256 and base64 by libsodium.
 #include "base/hash.h"
 
 #include <sodium.h>
@@ -69,6 +69,14 @@ std::string hex(std::string_view bytes) {
 
 std::string hex(const Digest& digest) {
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr int k_variant = sodium_base64_VARIANT_ORIGINAL;
+  std::string text(sodium_base64_encoded_len(bytes.size(), k_variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), data_of(bytes), bytes.size(), k_variant);
+  text.pop_back();  // the NUL that it writes
+  return text;
 }
 
 }  // namespace tarsia

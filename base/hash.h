@@ -1,4 +1,4 @@
-// BLAKE2b-256: names of contents.
+// BLAKE2b-256: names of contents. And bytes as text.
 #pragma once
 
 #include <array>
@@ -35,5 +35,7 @@ Digest hash_bytes(std::string_view bytes);
 std::string hex(std::string_view bytes);
 /// 64 of them.
 std::string hex(const Digest& digest);
+/// The bytes in base64, padded.
+std::string base64(std::string_view bytes);
 
 }  // namespace tarsia

@@ -9,12 +9,11 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "cache/entry.h"
 #include "cache/tally.h"
-#include "jit/build_id.h"
 #include "pipeline/key.h"
 #include "pipeline/pipeline.h"
+#include "tests/unit/jit/stand_in_worker/stand_in_worker.h"
 
 namespace {
 
@@ -36,10 +35,7 @@ class Folder {
 };
 
 pipeline::Settings settings() {
-  return {.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
-                              .build_id = std::string(jit::build_id())};
-  }};
+  return {.program = [](const std::string&) { return jit::stand_in_worker(); }};
 }
 
 /// Makes a source of about 4 KiB whose first line is a command to the test's worker.

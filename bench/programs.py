@@ -47,7 +47,7 @@ class Program:
 
 
 def compile_with_nvcc(nvcc, program, arguments):
-    # -arch=sm_90a would make PTX for sm_90 as well, in which ptxas refuses what sm_90a alone has.
+    # Not -arch: scripts/corpus says why.
     architecture = f"arch=compute_{arguments.arch.removeprefix('sm_')},code={arguments.arch}"
     command = [nvcc, "-std=c++17", "-gencode", architecture, "-w", "-I", program.path.parent, "-o", program.nvccs, program.path]
     command += [word for one in arguments.include for word in ("-I", one)] + [f"-D{one}" for one in arguments.define]

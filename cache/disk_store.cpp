@@ -78,8 +78,8 @@ DiskStore::DiskStore(std::string folder, std::uint64_t max_bytes)
     return;
   }
   for (const std::string& path : {m_root, m_folder + "/compiler"}) refuse_untrusted(path);
-  for (const char* name :
-       {"module", "manifest", "prelude", "device", "host", "fact", "inputs", "shared", "locks", "aside"})
+  for (const char* name : {"module", "manifest", "prelude", "device", "host", "fact", "inputs", "shared",
+                           "source", "locks", "aside"})
     refuse_untrusted(m_root + '/' + name);
   if (!m_refusal.empty()) {
     log().warn("{}", m_refusal);

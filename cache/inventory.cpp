@@ -2,6 +2,7 @@
 #include "cache/inventory.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -20,10 +21,16 @@ namespace {
 constexpr Kind k_kinds[] = {Kind::module, Kind::manifest, Kind::prelude, Kind::device,
                             Kind::host,   Kind::fact,     Kind::inputs,  Kind::shared};
 
+/// Visits what lies in a folder. A link to one is not followed: its target is not the store's.
 template <typename Visit>
 void for_each_name(const std::string& folder, Visit visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), &::closedir);
-  if (!dir) return;
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd), &::closedir);
+  if (!dir) {
+    ::close(fd);
+    return;
+  }
   while (const dirent* item = ::readdir(dir.get())) {
     if (std::strcmp(item->d_name, ".") != 0 && std::strcmp(item->d_name, "..") != 0) visit(item->d_name);
   }
@@ -95,7 +102,14 @@ void for_each_file(const std::string& root, const std::function<void(const Store
           take(kind, path);
       });
     };
-    for_each_name(kind_dir, [&](const char* shard) { enter(kind_dir + '/' + shard); });
+    for_each_name(kind_dir, [&](const char* shard) {
+      const std::string path = kind_dir + '/' + shard;
+      struct stat status;
+      if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+        enter(path);
+      else
+        take(kind, path);
+    });
   });
 }
 

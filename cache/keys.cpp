@@ -37,8 +37,9 @@ std::string read_own(const std::string& path, const std::string& variable, bool 
   struct stat status;
   std::string text;
   if (const int error = open_regular(path, fd, status, Links::follow))
-    throw refuse(error == ENOENT ? "there is no such file; tarsia cache keygen makes one"
-                                 : errno_message("it cannot be opened", error));
+    throw refuse(error == ENOENT   ? "there is no such file; tarsia cache keygen makes one"
+                 : error == EINVAL ? "it is no regular file, but a folder or a device"
+                                   : errno_message("it cannot be opened", error));
   if (const std::string why = distrust(path, status); !why.empty()) throw refuse(why);
   if (secret && (status.st_mode & 077) != 0)
     throw refuse("others may read it; chmod 600 it, and make a new key if they may have done so");

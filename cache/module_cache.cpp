@@ -34,10 +34,8 @@ void ModuleCache::refuse_signed_by(const std::set<KeyId>& revoked) {
 
 bool ModuleCache::is_refused(std::string_view meta) {
   if (!m_refuses) return false;
-  const std::optional<KeyId> signer = marked_signer(meta);
-  if (!signer) return false;
   const std::lock_guard lock(m_refused_mutex);
-  return m_refused.contains(*signer);
+  return is_signed_by_any(meta, m_refused);
 }
 
 std::optional<CachedModule> ModuleCache::find_module(const Key& key, Missing& why) {
@@ -180,18 +178,9 @@ std::optional<NewModule> new_module(const Request& request, std::string& bytes, 
                                     std::vector<Dependency> dependencies) {
   const bool climbed =
       std::erase_if(dependencies, [](const Dependency& d) { return d.path == k_climbed; }) > 0;
-  for (Dependency& dependency : dependencies) {
-    FileStamp stamp;
-    switch (check(dependency, stamp)) {
-      case DependencyState::same:
-        break;
-      case DependencyState::vouched:
-        dependency.stamp = stamp;
-        break;
-      case DependencyState::changed:
-        log().info("{} changed during the compile: the module is not cached", dependency.path);
-        return std::nullopt;
-    }
+  if (const Dependency* changed = renew_stamps(dependencies)) {
+    log().info("{} changed during the compile: the module is not cached", changed->path);
+    return std::nullopt;
   }
   NewModule made{.key = request.key, .bytes = std::move(bytes), .meta = std::move(meta)};
   const bool alone = dependencies.empty();

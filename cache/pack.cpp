@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/little_endian.h"
+#include "base/log.h"
 #include "cache/entry.h"
 #include "cache/inventory.h"
 #include "cache/manifest.h"
@@ -190,7 +191,7 @@ std::vector<PackEntry> read_pack(std::string_view bytes, const PackKeys& keys,
   return entries;
 }
 
-Packed export_pack(DiskStore& store, const std::string& path, const SigningKey* signer) {
+Packed export_pack(DiskStore& store, const std::string& path, const PackKeys& keys) {
   std::vector<Key> requests;
   std::set<Key> modules;
   std::vector<Hit> kept;  // the bytes of the entries
@@ -215,6 +216,10 @@ Packed export_pack(DiskStore& store, const std::string& path, const SigningKey* 
     if (store.peek(name.kind, name.key, true, hit) != Lookup::hit) continue;
     hit.fd.reset();
     if (name.kind == Kind::module) {
+      if (is_signed_by_any(hit.entry.meta, keys.trust.revoked())) {
+        ++packed.revoked;
+        continue;
+      }
       modules.insert(name.key);
       ++packed.modules;
     } else if (is_manifest(name.kind)) {
@@ -231,8 +236,8 @@ Packed export_pack(DiskStore& store, const std::string& path, const SigningKey* 
   std::vector<PackEntry> entries;
   for (std::size_t i = 0; i < kept.size(); ++i)
     entries.push_back({names[i].first, names[i].second, kept[i].entry.payload, kept[i].entry.meta});
-  packed.bytes = write_pack_file(entries, path, signer);
-  if (signer) packed.signer = digits_of(id_of(signer->public_key()));
+  packed.bytes = write_pack_file(entries, path, keys.signer ? &*keys.signer : nullptr);
+  if (keys.signer) packed.signer = digits_of(id_of(keys.signer->public_key()));
   return packed;
 }
 
@@ -243,8 +248,7 @@ std::uint64_t write_pack_file(const std::vector<PackEntry>& entries, const std::
     bytes += entry.payload.size() + entry.meta.size() + k_footer_size + 8;
   if (bytes > k_max_pack) refuse_size(path);
   const std::string pack = write_pack(entries, signer);
-  const std::string_view pieces[] = {pack};
-  if (const int error = publish(path, pieces)) throw Error(errno_message("cannot write " + path, error));
+  write_file(path, pack);
   return pack.size();
 }
 
@@ -260,6 +264,12 @@ OpenPack open_pack(const std::string& path, const PackKeys& keys) {
   if (error != 0) throw Error(errno_message("cannot read the pack " + path, error));
   OpenPack pack{.bytes = std::make_shared<const std::string>(std::move(bytes))};
   pack.entries = read_pack(*pack.bytes, keys, &pack.signer);
+  pack.revoked = std::erase_if(pack.entries, [&](const PackEntry& entry) {
+    return entry.kind == Kind::module && is_signed_by_any(entry.meta, keys.trust.revoked());
+  });
+  if (pack.revoked)
+    log().warn("{}: {} modules are left out, since the key of one who signed them is revoked", path,
+               pack.revoked);
   std::ranges::stable_sort(pack.entries, {}, &PackEntry::kind);
   for (const PackEntry& entry : pack.entries) {
     if (!is_manifest(entry.kind)) continue;
@@ -277,7 +287,7 @@ Packed import_pack(DiskStore& store, const std::string& path, const PackKeys& ke
   } catch (const LoadError& wrong) {
     throw LoadError(path + " is not taken in: " + wrong.what());
   }
-  Packed packed{.bytes = pack.bytes->size(), .signer = name_of(pack.signer)};
+  Packed packed{.bytes = pack.bytes->size(), .revoked = pack.revoked, .signer = name_of(pack.signer)};
   bool all = true;
   auto manifest = pack.manifests.begin();
   for (const PackEntry& entry : pack.entries) {
@@ -295,11 +305,9 @@ Packed import_pack(DiskStore& store, const std::string& path, const PackKeys& ke
     }
     std::string meta(entry.meta);
     if (is_module) {
-      meta = without_mark(meta);  // what a pack itself says of signers is worth nothing
-      if (pack.signer) {
-        meta += k_mark;
-        LittleWriter(meta).raw(pack.signer->id);
-      }
+      // What a pack says of signers before its own is worth as much as its own.
+      if (!pack.signer || !pack.signer->is_trusted) meta = without_marks(meta);
+      if (pack.signer) add_mark(meta, pack.signer->id);
     }
     all &= store.keep(entry.kind, entry.key, entry.payload, meta);
   }

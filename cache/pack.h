@@ -76,6 +76,7 @@ struct OpenPack {
   std::shared_ptr<const std::string> bytes;
   std::optional<PackSigner> signer;
   std::vector<PackEntry> entries;  ///< of the bytes: modules come before what leads to them
+  std::uint64_t revoked = 0;       ///< modules that are not among them: the key of one who signed is revoked
   std::vector<RequestManifest> manifests;
 };
 
@@ -87,12 +88,13 @@ struct Packed {
   std::uint64_t modules = 0;  ///< in the pack
   std::uint64_t known = 0;    ///< of these, how many an import found in the store
   std::uint64_t bytes = 0;    ///< of the pack
+  std::uint64_t revoked = 0;  ///< modules that were left out, since the key of one who signed them is revoked
   std::string signer;         ///< the digits of the KeyId that signed it, and is trusted; "": none
 };
 
-/// Writes all whole modules of a store, and what leads to them, to a file that is there whole or not at all.
-/// Throws Error if it cannot be written, or would be larger than k_max_pack.
-Packed export_pack(DiskStore& store, const std::string& path, const SigningKey* signer = nullptr);
+/// Writes all whole modules of a store but those of revoked keys, and what leads to them, to a file that is
+/// there whole or not at all. Throws Error if it cannot be written, or would be larger than k_max_pack.
+Packed export_pack(DiskStore& store, const std::string& path, const PackKeys& keys = {});
 
 /// Writes a pack to a file that is there whole or not at all; returns its size. Throws Error if it cannot be
 /// written, or would be larger than k_max_pack.

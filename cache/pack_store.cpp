@@ -8,6 +8,7 @@ namespace tarsia::cache {
 
 Packed PackStore::add(const OpenPack& pack) {
   Packed added{.bytes = pack.bytes->size(),
+               .revoked = pack.revoked,
                .signer = pack.signer && pack.signer->is_trusted ? digits_of(pack.signer->id) : ""};
   const std::lock_guard lock(m_mutex);
   for (const PackEntry& entry : pack.entries) {

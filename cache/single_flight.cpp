@@ -1,6 +1,7 @@
 // Flights within the process, and turns between processes.
 #include "cache/single_flight.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -109,11 +110,13 @@ void Flights::after_fork_in_child() {
   m_state = std::make_unique<State>();
 }
 
-CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
-                          const std::function<bool()>& appeared, FileLock& lock) {
+namespace {
+
+/// Nothing: the budget is spent.
+std::optional<CompileTurn> wait_at(const std::string& lock_path, std::chrono::milliseconds budget,
+                                   const std::function<bool()>& appeared, FileLock& lock) {
   using Clock = std::chrono::steady_clock;
   using namespace std::chrono_literals;
-  if (lock_path.empty()) return CompileTurn::overdue;
   const Clock::time_point end = Clock::now() + budget;
   auto pause = std::chrono::microseconds(200);
   for (;;) {
@@ -133,14 +136,24 @@ CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::millisecond
     if (appeared()) return CompileTurn::appeared;
     const Clock::time_point now = Clock::now();
     if (now >= end) {
-      log().info("waited {} ms for another process's compile; compiling as well", budget.count());
-      return CompileTurn::overdue;
+      log().info("waited {} ms for another process's compile", budget.count());
+      return std::nullopt;
     }
     // A look costs some microseconds, and a hundred processes may wait: they must not slow down the one that
     // compiles.
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, end - now));
     pause = std::min<std::chrono::microseconds>(2 * pause, 10ms);
   }
+}
+
+}  // namespace
+
+CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
+                          const std::function<bool()>& appeared, FileLock& lock) {
+  if (lock_path.empty()) return CompileTurn::overdue;
+  if (const auto turn = wait_at(lock_path, budget, appeared, lock)) return *turn;
+  // Of all who have waited for a holder in vain, one compiles, and the others wait for that.
+  return wait_at(lock_path + "-second", budget, appeared, lock).value_or(CompileTurn::overdue);
 }
 
 }  // namespace tarsia::cache

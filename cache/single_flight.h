@@ -2,8 +2,9 @@
 //
 // Within a process, the first caller leads and the others wait for its flight to land. Between processes,
 // the leaders queue for a kernel's lock, and look into the cache again once they have it. Nobody waits for
-// ever. A leader that dies releases its lock. A stopped one is waited for up to a budget; then the waiter
-// compiles for itself. Both publish whole entries of one key, so that costs only time.
+// ever. A leader that dies releases its lock. A stopped one is waited for up to a budget; then one of the
+// waiters compiles, for whom the others wait as long again. All publish whole entries of one key, so that
+// costs only time.
 #pragma once
 
 #include <chrono>
@@ -74,12 +75,12 @@ class Flights::Ticket {
 enum class CompileTurn {
   mine,      ///< the lock is held: look into the cache, then work
   appeared,  ///< the awaited entry is there; the lock is not held
-  overdue,   ///< the budget is spent; the lock is not held: work without
+  overdue,   ///< both budgets are spent; no lock is held: work without
 };
 
-/// Waits for the lock file, and asks `appeared` before each pause, which is 10 ms at most. Returns `overdue`
-/// at once for an empty path, or for a lock that fails for another reason than its holder. Throws
-/// Interrupted.
+/// Waits for the lock file, and asks `appeared` before each pause, which is 10 ms at most; once the budget is
+/// spent, for a second one beside it, which only those take who have waited in vain. Returns `overdue` at
+/// once for an empty path, or for locks that fail for another reason than their holders. Throws Interrupted.
 CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
                           const std::function<bool()>& appeared, FileLock& lock);
 

@@ -93,13 +93,8 @@ bool Tally::merge(std::chrono::milliseconds patience) {
 }
 
 bool Tally::add_to_file(std::chrono::milliseconds patience) {
-  std::array<std::uint64_t, k_counts> now;
-  bool any = false;
-  for (std::size_t i = 0; i < k_counts; ++i) {
-    now[i] = m_counts[i].load(std::memory_order_relaxed);
-    any |= now[i] != m_merged[i];
-  }
-  if (!any) return true;
+  const std::array<std::uint64_t, k_counts> now = numbers();
+  if (now == m_merged) return true;
   const std::string path = m_store.counts_path();
   if (path.empty()) return false;
   FileLock lock;
@@ -123,15 +118,20 @@ bool Tally::add_to_file(std::chrono::milliseconds patience) {
   return true;
 }
 
+std::array<std::uint64_t, k_counts> Tally::numbers() const {
+  std::array<std::uint64_t, k_counts> all;
+  for (std::size_t i = 0; i < k_counts; ++i) all[i] = m_counts[i].load(std::memory_order_relaxed);
+  all[static_cast<std::size_t>(Count::store_failed)] = m_store.counters().store_failures;
+  return all;
+}
+
 void Tally::after_fork_in_child() {
-  for (std::size_t i = 0; i < k_counts; ++i) m_merged[i] = m_counts[i].load(std::memory_order_relaxed);
+  m_merged = numbers();
   m_merging.clear();
 }
 
 Counts Tally::of_process() const {
-  Counts counts;
-  for (std::size_t i = 0; i < k_counts; ++i) counts.numbers[i] = m_counts[i].load(std::memory_order_relaxed);
-  return counts;
+  return {.numbers = numbers()};
 }
 
 Counts Tally::of_all() const {

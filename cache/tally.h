@@ -69,7 +69,8 @@ inline constexpr const char k_times[] = "times";
   X(compile_time_9,   k_times,  "") \
   X(compile_time_10,  k_times,  "") \
   X(compile_time_11,  k_times,  "") \
-  X(compile_time_12,  k_times,  "")
+  X(compile_time_12,  k_times,  "") \
+  X(store_failed,   "",       "store_failures") /* entries that the folder did not keep: a full disk */
 // clang-format on
 
 enum class Count : unsigned {
@@ -126,6 +127,8 @@ class Tally final : public ForkAware {
     m_counts[static_cast<std::size_t>(count)].fetch_add(number, std::memory_order_relaxed);
   }
   bool add_to_file(std::chrono::milliseconds patience);
+  /// What this process has counted, failures of the store included.
+  std::array<std::uint64_t, k_counts> numbers() const;
   // A merge takes other locks, so fork() does not wait for one.
   void before_fork() override {}
   void after_fork_in_parent() override {}

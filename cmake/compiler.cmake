@@ -31,8 +31,12 @@ endforeach()
 
 # Objects that are linked into every module, kept as bytes in the worker.
 find_program(CLANG_22 NAMES clang-22 HINTS /usr/lib/llvm-22/bin REQUIRED)
+set(c_support module_support attach_support cuda_support launch_support driver_support main_support undefined_support)
+set(cxx_support initializer_support op_support session_support mxnet_support mxnet_graph_support class_op_support th_support
+    math_support)
+set(support_objects ${c_support} ${cxx_support} cpuinfo)
 set(support_inc)
-foreach(part module_support attach_support cuda_support launch_support driver_support main_support undefined_support)
+foreach(part ${c_support})
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fexceptions
@@ -45,7 +49,7 @@ endforeach()
 # Trigger: these objects define constructors that are marked `used`, and sources call complete ones by name. Symptom: the
 # symbol is undefined when a source is linked. Removal: Clang emits both symbols of such a constructor.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/*.h)
-foreach(part initializer_support op_support session_support mxnet_support mxnet_graph_support class_op_support th_support math_support)
+foreach(part ${cxx_support})
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
@@ -63,11 +67,18 @@ add_custom_command(
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/generated
   DEPENDS ${libgcc})
 list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/cpuinfo.o)
+list(JOIN support_objects "," support_names)
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/generated/support_objects.S
   COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/support_objects.S -DDIR=${CMAKE_BINARY_DIR}/generated
-          -P ${CMAKE_SOURCE_DIR}/cmake/embed_objects.cmake
+          -DNAMES=${support_names} -P ${CMAKE_SOURCE_DIR}/cmake/embed_objects.cmake
   DEPENDS ${support_inc} ${CMAKE_SOURCE_DIR}/cmake/embed_objects.cmake)
+# What linker.cpp declares of it.
+set(declarations)
+foreach(part ${support_objects})
+  string(APPEND declarations "extern const char tarsia_${part}_begin[], tarsia_${part}_end[];\n")
+endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/support_objects.inc CONTENT "${declarations}" @ONLY)
 enable_language(ASM)
 set_source_files_properties(${CMAKE_BINARY_DIR}/generated/support_objects.S PROPERTIES OBJECT_DEPENDS "${support_inc}")
 

@@ -51,13 +51,6 @@ void copy_alike(tarsia_tensor to, tarsia_tensor from, void* stream) {
   registry::copy(to, from, stream);
 }
 
-bool is_capturing(void* stream) {
-  int status = 0;
-  check_cuda(cuda_driver().cuStreamIsCapturing(static_cast<CuStream>(stream), &status),
-             "cuStreamIsCapturing");
-  return status != 0;
-}
-
 }  // namespace
 
 class Executable::Arena {

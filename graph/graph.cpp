@@ -1,11 +1,12 @@
 // Adds nodes to a graph, and refuses what cannot be.
 #include "graph/graph.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
-#include "registry/op/op_description.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
 
@@ -24,7 +25,7 @@ StorageRef copy_on(const tarsia_tensor& from, tarsia_device device) {
 }
 
 void Graph::check_name(const std::string& name, const char* what, const std::string& where) const {
-  if (!registry::is_identifier(name))
+  if (!detail::is_identifier(name))
     throw ArgumentError::value_error(where + ": '" + name + "' cannot name " + what +
                                      ": write letters, digits and underscores");
   if (m_names.contains(name))
@@ -213,7 +214,7 @@ void Graph::add_output(ValueId value, const std::string& name) {
          ++i)
       output.name = own + "_" + std::to_string(i);
   }
-  if (!registry::is_identifier(output.name))
+  if (!detail::is_identifier(output.name))
     throw ArgumentError::value_error("graph: '" + output.name +
                                      "' cannot name an output: write letters, digits and underscores");
   if (std::ranges::any_of(m_outputs, [&](const Output& o) { return o.name == output.name; }))

@@ -2,7 +2,8 @@
 #include "graph/graph_json.h"
 
 #include <sodium.h>
-#include <tarsia/detail/dtype_names.h>
+#include <tarsia/detail/names.h>
+#include <tarsia/detail/spelling.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,7 +11,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "registry/op/op_description.h"
+#include "base/hash.h"
 #include "registry/resources/call_context.h"
 
 namespace tarsia::graph {
@@ -22,7 +23,6 @@ using nlohmann::json;
 constexpr int k_most_depth = 64;
 constexpr const char* k_kinds[] = {"input", "constant", "parameter", "state",
                                    "op",    "gradient", "sum",       "fill"};
-constexpr const char* k_storages[] = {"dense", "row_sparse", "csr"};
 
 [[noreturn]] void fail(const std::string& what) {
   throw ArgumentError::value_error("graph, JSON: " + what);
@@ -43,16 +43,7 @@ json shape_of(const tarsia_meta& meta) {
 std::string base64_of(const tarsia_tensor& tensor) {
   const StorageRef copy = copy_on(tensor, {TARSIA_CPU, 0});
   const std::uint64_t bytes = registry::bytes_of(tensor.shape, tensor.ndim, tensor.dtype);
-  std::string text(sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL), '\0');
-  sodium_bin2base64(text.data(), text.size(), static_cast<const unsigned char*>(copy.tensor().data), bytes,
-                    sodium_base64_VARIANT_ORIGINAL);
-  text.pop_back();  // the NUL
-  return text;
-}
-
-/// As the format writes it.
-std::string device_field(tarsia_device device) {
-  return registry::is_gpu(device) ? "gpu:" + std::to_string(device.id) : "cpu";
+  return base64({static_cast<const char*>(copy.tensor().data), bytes});
 }
 
 json node_json(const Graph& graph, const Node& node) {
@@ -78,11 +69,11 @@ json node_json(const Graph& graph, const Node& node) {
       out["dtype"] =
           node.known.dtype.code == TARSIA_ANY_DTYPE ? json() : json(detail::dtype_name(node.known.dtype));
       if (node.kind == NodeKind::input) {
-        out["storage"] = k_storages[node.known.storage];
+        out["storage"] = detail::k_storage_names[node.known.storage];
         break;
       }
       if (registry::is_gpu(node.tensor.tensor().device))
-        out["device"] = device_field(node.tensor.tensor().device);
+        out["device"] = detail::device_name(node.tensor.tensor().device);
       out["data"] = base64_of(node.tensor.tensor());
       break;
     case NodeKind::op: {
@@ -92,7 +83,7 @@ json node_json(const Graph& graph, const Node& node) {
       for (const NamedAttribute& attribute : node.attributes)
         attributes[attribute.name] = attribute.value.to_json();
       out["attributes"] = attributes;
-      if (node.device) out["device"] = device_field(*node.device);
+      if (node.device) out["device"] = detail::device_name(*node.device);
       break;
     }
     case NodeKind::gradient: {
@@ -174,7 +165,7 @@ class Reader {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       Object object(nodes[i], "node " + std::to_string(i));
       const std::string name = object.text("name");
-      if (!registry::is_identifier(name))
+      if (!detail::is_identifier(name))
         fail("node '" + name + "': its name is not letters, digits and underscores");
       if (!m_nodes.emplace(name, &nodes[i]).second) fail("there are two nodes '" + name + "'");
     }
@@ -274,11 +265,9 @@ class Reader {
       }
     }
     if (const json& dtype = object.get("dtype"); !dtype.is_null()) {
-      const auto known = std::ranges::find_if(detail::k_dtype_names,
-                                              [&](const detail::NamedDtype& d) { return dtype == d.name; });
-      if (known == std::end(detail::k_dtype_names))
-        fail(object.where() + ": there is no dtype " + dtype.dump());
-      meta.dtype = {known->code, known->bits, 1};
+      const auto* name = dtype.get_ptr<const std::string*>();
+      meta.dtype = name ? detail::dtype_named(name->data(), name->size()) : tarsia_dtype{};
+      if (!meta.dtype.lanes) fail(object.where() + ": there is no dtype " + dtype.dump());
     }
     return meta;
   }
@@ -329,9 +318,9 @@ class Reader {
       case NodeKind::input: {
         tarsia_meta known_meta = meta(object);
         const std::string storage = object.text("storage");
-        const auto found = std::ranges::find_if(k_storages, [&](const char* s) { return storage == s; });
-        if (found == std::end(k_storages)) fail(object.where() + ": there is no storage '" + storage + "'");
-        known_meta.storage = static_cast<std::uint8_t>(found - std::begin(k_storages));
+        known_meta.storage = detail::storage_named(storage);
+        if (known_meta.storage == TARSIA_ANY_STORAGE)
+          fail(object.where() + ": there is no storage '" + storage + "'");
         m_graph.add_input(name, known_meta);
         break;
       }
@@ -380,11 +369,8 @@ class Reader {
   }
 
   static tarsia_device device_of(const json& text, const Object& object) {
-    if (text == "cpu") return {TARSIA_CPU, 0};
-    const std::string name = text.is_string() ? text.get<std::string>() : "";
-    if (name.starts_with("gpu:") && name.size() > 4 && name.size() < 8 &&
-        std::all_of(name.begin() + 4, name.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      return {TARSIA_GPU, std::stoi(name.substr(4))};
+    if (const auto* name = text.get_ptr<const std::string*>())
+      if (const std::optional<tarsia_device> device = detail::device_named(*name)) return *device;
     fail(object.where() + ": a device is \"cpu\" or \"gpu:N\", not " + text.dump());
   }
 

@@ -1,13 +1,14 @@
 // The description of an op whose functions are those of a graph.
 #include "graph/graph_op.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
 
 #include "base/error.h"
 #include "graph/gradient.h"
-#include "registry/op/op_description.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 
@@ -62,7 +63,7 @@ class GraphOp {
   GraphOp(const Graph& graph, const GraphOpOptions& options)
       : m_name(options.is_registered ? options.name : "graph"), m_forward(graph) {
     if (options.is_dynamic || options.is_registered) m_buckets = std::make_shared<MemoryBuckets>();
-    if (!registry::is_identifier(m_name))
+    if (!detail::is_identifier(m_name))
       throw ArgumentError::value_error("graph: '" + m_name +
                                        "' cannot name an op: write letters, digits and underscores");
     if (graph.outputs().empty())

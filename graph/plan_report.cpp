@@ -1,6 +1,8 @@
 // Describes plans as JSON, and draws them as SVG.
 #include "graph/plan_report.h"
 
+#include <tarsia/detail/names.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -10,10 +12,6 @@ namespace tarsia::graph {
 namespace {
 
 using nlohmann::json;
-
-std::string device_text(tarsia_device device) {
-  return registry::is_gpu(device) ? "gpu:" + std::to_string(device.id) : "cpu";
-}
 
 const char* kind_text(StepKind kind) {
   static constexpr const char* k_kinds[] = {"forward", "backward", "sum", "copy"};
@@ -78,25 +76,24 @@ std::string plan_json(const Program& program, const MemoryPlan& plan) {
   out["lower_bound"] = plan.lower_bound;
   out["workspace"] = plan.workspace;
   out["milliseconds"] = plan.milliseconds;
-  out["device"] = device_text(program.device);
+  out["device"] = detail::device_name(program.device);
   out["arenas"] = json::array();
   for (const ArenaSize& arena : plan.arenas)
-    out["arenas"].push_back({{"device", device_text(arena.device)}, {"bytes", arena.bytes}});
+    out["arenas"].push_back({{"device", detail::device_name(arena.device)}, {"bytes", arena.bytes}});
   const auto names = [&](const std::vector<SlotId>& slots) {
     json list = json::array();
     for (SlotId slot : slots) list.push_back(slot == k_none ? json() : json(program.slots[slot].name));
     return list;
   };
-  static constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
   out["steps"] = json::array();
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     const BufferId workspace = plan.workspace_of[s];
     json requests = json::array();
-    for (std::uint8_t request : plan.requests[s]) requests.push_back(k_requests[request & 3]);
+    for (std::uint8_t request : plan.requests[s]) requests.push_back(detail::k_request_names[request & 3]);
     out["steps"].push_back({{"name", step.name},
                             {"kind", kind_text(step.kind)},
-                            {"device", device_text(step.device)},
+                            {"device", detail::device_name(step.device)},
                             {"inputs", names(step.inputs)},
                             {"outputs", names(step.outputs)},
                             {"requests", requests},
@@ -108,7 +105,7 @@ std::string plan_json(const Program& program, const MemoryPlan& plan) {
     json value;
     value["name"] = slot.name;
     value["type"] = registry::describe(slot.meta);
-    value["device"] = device_text(slot.device);
+    value["device"] = detail::device_name(slot.device);
     value["bytes"] = slot.bytes;
     const BufferId buffer = plan.buffer_of[id];
     if (buffer == k_none) {
@@ -153,7 +150,7 @@ std::string plan_svg(const Program& program, const MemoryPlan& plan) {
   std::vector<Panel> panels;
   for (std::size_t a = 0; a < plan.arenas.size(); ++a)
     panels.push_back(
-        {"arena on " + device_text(plan.arenas[a].device) + ", " + bytes_text(plan.arenas[a].bytes),
+        {"arena on " + detail::device_name(plan.arenas[a].device) + ", " + bytes_text(plan.arenas[a].bytes),
          plan.arenas[a].bytes,
          {}});
   Panel outputs{"outputs", 0, {}};

@@ -32,7 +32,7 @@ using tarsia::CudaParts;
 
 struct CompileRequest {
   std::string name;
-  std::vector<SourceFile> files;    ///< compiled, each by its suffix (.c, .cc/.cpp/.cxx, .cu) …
+  std::vector<SourceFile> files;    ///< compiled, each by its suffix (jit/source_suffix.h) …
   std::vector<SourceFile> headers;  ///< … and those that are only included
   bool cuda = false;                ///< the source holds CUDA
   CompileOptions options;

@@ -65,6 +65,8 @@ inline void keep_lines(CompileOptions& options) {
 
 /// Among CompileOptions::cflags: the source may name what nvcc includes for lambdas of the device.
 inline constexpr char k_extended_lambda[] = "--extended-lambda";
+/// And how deep Clang may go into templates, and into brackets and folds. A number follows.
+inline constexpr std::string_view k_depths[] = {"-ftemplate-depth=", "-fbracket-depth="};
 /// nvcc's option for the lines of optimised device code.
 inline constexpr char k_line_option[] = "-lineinfo";
 

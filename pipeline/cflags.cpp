@@ -87,8 +87,9 @@ constexpr std::pair<std::string_view, int> k_instructions[] = {
     {"-mavx512bw", 4}, {"-mavx512cd", 4}, {"-mavx512dq", 4},   {"-mavx512vl", 4}};
 
 /// Flags in front of a value.
-constexpr std::string_view k_with_value[] = {"-std=", "-march=", "-fsanitize=", "-D", "-U",
-                                             "-I",    "-L",      "-l",          "-W"};
+constexpr std::string_view k_with_value[] = {
+    "-std=", "-march=", "-fsanitize=", "-ftemplate-depth=", "-fbracket-depth=", "-D", "-U", "-I",
+    "-L",    "-l",      "-W"};
 
 /// What nvcc's own options are here. nvcc takes one or two dashes before each, and a value behind "=" or in
 /// the next word (CUDA Compiler Driver NVCC, "NVCC Command Options").
@@ -338,6 +339,17 @@ class Reader {
     }
   }
 
+  /// Clang's notes name these flags.
+  void take_depth(const std::string& flag, std::string_view begin) {
+    constexpr int k_most = 1 << 16;
+    const std::string_view number = std::string_view(flag).substr(begin.size());
+    int depth = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), depth);
+    if (error != std::errc() || end != number.data() + number.size() || depth < 1 || depth > k_most)
+      refuse_flag("cflags: '" + flag + "' takes a number from 1 to " + std::to_string(k_most));
+    keep(flag);
+  }
+
   void take(const std::string& flag) {
     const auto value = [&](std::string_view begin) { return flag.substr(begin.size()); };
     const auto is = [&](std::string_view begin) {
@@ -348,8 +360,10 @@ class Reader {
     if (flag == "-O" || flag == "-Og") return void(m_opt = {1, flag});
     if (flag == "-Os" || flag == "-Oz") return void(m_opt = {2, flag});
     if (is("-mtune=") || flag == "-fdiagnostics-color" || is("-fdiagnostics-color=") ||
-        flag == "-fno-diagnostics-color" || is("-ftemplate-depth=") || is("-fmax-errors="))
+        flag == "-fno-diagnostics-color" || is("-fmax-errors="))
       return;
+    for (const std::string_view depth : jit::k_depths)
+      if (is(depth)) return take_depth(flag, depth);
     for (const auto& [name, level] : k_instructions)
       if (name == flag) return void(m_level = std::max(m_level, level));
     if (is("-isystem")) return void(m_options.include_dirs.push_back(value("-isystem")));
@@ -383,7 +397,9 @@ class Reader {
   void keep(const std::string& flag) {
     static constexpr std::array<std::string_view, 2> k_groups[] = {{"-ffp-contract=", "-ffp-contract="},
                                                                    {"-funroll-loops", "-fno-unroll-loops"},
-                                                                   {"-fopenmp-simd", "-fno-openmp"}};
+                                                                   {"-fopenmp-simd", "-fno-openmp"},
+                                                                   {jit::k_depths[0], jit::k_depths[0]},
+                                                                   {jit::k_depths[1], jit::k_depths[1]}};
     for (const auto& [one, other] : k_groups)
       if (flag.starts_with(one) || flag.starts_with(other))
         std::erase_if(m_options.cflags, [&](const std::string& earlier) {

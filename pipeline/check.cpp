@@ -2,6 +2,8 @@
 // against a list of allowed characters: an option must never turn into another one.
 #include "pipeline/check.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -11,18 +13,6 @@
 
 namespace tarsia::pipeline {
 namespace {
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_identifier(std::string_view text) {
-  return !text.empty() && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
-}
 
 std::string quoted(std::string_view text) {
   std::string out = "'";
@@ -137,12 +127,12 @@ void check_define(const std::string& name, const std::optional<std::string>& val
     const std::string_view list = head.substr(open + 1);
     const bool good =
         !list.empty() && list.back() == ')' && std::all_of(list.begin(), list.end() - 1, [](char c) {
-          return is_letter(c) || is_digit(c) || c == ',' || c == ' ' || c == '.';
+          return detail::is_identifier_part(c) || c == ',' || c == ' ' || c == '.';
         });
     if (!good) refuse("define " + quoted(name) + " is no macro name");
     head = head.substr(0, open);
   }
-  if (!is_identifier(head)) {
+  if (!detail::is_identifier(head)) {
     refuse("define " + quoted(name) + " is no macro name: write defines={'NAME': 'value'}");
   }
   if (value && value->find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
@@ -164,7 +154,7 @@ void check_library(const std::string& library) {
   }
   if (library.find('/') != std::string::npos) return;
   for (char c : library) {
-    if (!is_letter(c) && !is_digit(c) && c != '-' && c != '+' && c != '.') {
+    if (!detail::is_identifier_part(c) && c != '-' && c != '+' && c != '.') {
       refuse("library " + quoted(library) + " is no library's name");
     }
   }
@@ -180,7 +170,7 @@ void check_arch(const std::string& arch) {
   std::string_view number = arch;
   const bool prefixed = number.starts_with("sm_");
   if (prefixed) number.remove_prefix(3);
-  const char suffix = number.empty() || is_digit(number.back()) ? '\0' : number.back();
+  const char suffix = number.empty() || detail::is_digit(number.back()) ? '\0' : number.back();
   if (suffix) number.remove_suffix(1);
   const auto known = std::ranges::find(k_numbers, number);
   const auto has_suffix = [&] {

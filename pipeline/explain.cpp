@@ -12,6 +12,7 @@
 
 #include "cache/inventory.h"
 #include "cache/manifest.h"
+#include "cache/mark.h"
 #include "pipeline/key.h"
 
 namespace tarsia::pipeline {
@@ -68,12 +69,31 @@ std::string quoted(const std::string& shown) {
   return shown.empty() ? "empty" : shown;
 }
 
+std::string files_of(const Inputs& inputs) {
+  std::string list;
+  for (const Input& input : inputs.inputs)
+    if (input.name.starts_with("file ")) list += (list.empty() ? "" : ", ") + input.name.substr(5);
+  return list;
+}
+
 std::vector<Difference> differences_of(const Inputs& then, const Inputs& now) {
-  std::vector<Difference> texts, others;
+  const auto differs = [&](const Input& input) {
+    const Input* old = then.find(input.name);
+    return !old || old->digest != input.digest;
+  };
+  const Input* march = now.find("option march");
+  std::vector<Difference> texts, others, alike;
   for (const Input& input : now.inputs) {
     const Input* old = then.find(input.name);
-    if (old && old->digest == input.digest) continue;
+    if (!differs(input)) continue;
+    // What follows from the option alone is told by it.
+    if (input.name == "the CPU" && march && differs(*march)) continue;
     const bool text = is_text(input);
+    // Folders count by their paths or by how they lie to each other, as other options decide.
+    if (old && !text && old->shown == input.shown) {
+      alike.push_back({input.name, "it is another one, though it reads the same: " + quoted(input.shown)});
+      continue;
+    }
     Difference difference{.input = input.name};
     if (!old) {
       difference.how = text ? "it is new" : "it is new: " + quoted(input.shown);
@@ -91,6 +111,9 @@ std::vector<Difference> differences_of(const Inputs& then, const Inputs& now) {
       (is_text(input) ? texts : others)
           .push_back({input.name, is_text(input) ? "it is not there any more" : "it is not given any more"});
   texts.insert(texts.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
+  if (texts.empty()) texts = std::move(alike);
+  if (texts.empty() && files_of(then) != files_of(now))
+    texts.push_back({"the order of the files", "it was " + files_of(then) + ", and is " + files_of(now)});
   return texts;
 }
 
@@ -133,6 +156,12 @@ const cache::DependencySet* nearest_set(const cache::Manifest& manifest, const c
 void look_at_module(cache::DiskStore& store, Explanation& told) {
   cache::Hit hit;
   const Lookup looked = store.peek(Kind::module, told.nearest->module_key, false, hit);
+  if (looked == Lookup::hit && cache::is_signed_by_any(hit.entry.meta, told.revoked)) {
+    told.reason = "revoked";
+    told.differences.push_back({"the module " + hex(told.nearest->module_key).substr(0, 12),
+                                "the key of one who signed it is revoked by TARSIA_TRUST"});
+    return;
+  }
   told.hit = looked == Lookup::hit;
   if (told.hit) return;
   told.reason = looked == Lookup::fault ? "fault" : hit.damaged ? "damaged" : "gone";
@@ -203,8 +232,10 @@ void explain_by_nearest(const jit::CompileRequest& request, cache::DiskStore& st
 
 }  // namespace
 
-Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store) {
+Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store,
+                    const std::set<cache::KeyId>& revoked) {
   Explanation told;
+  told.revoked = revoked;
   told.request_key = request_key(request);
   if (!store.usable()) {
     told.reason = "fault";

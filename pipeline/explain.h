@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cache/disk_store.h"
 #include "cache/key.h"
+#include "cache/keys.h"
 #include "jit/compile.h"
 #include "pipeline/inputs.h"
 
@@ -30,19 +32,21 @@ struct EntryOf {
 struct Explanation {
   cache::Key request_key{};
   bool hit = false;
-  /// "changed", "gone", "damaged", "fault", "absent", or "not kept": its text asks for the time. Empty: a
-  /// hit.
+  /// "changed", "gone", "damaged", "revoked", "fault", "absent", or "not kept": its text asks for the time.
+  /// Empty: a hit.
   std::string reason;
   std::optional<EntryOf> nearest;  ///< the entry that it hits, or the nearest one
   std::uint64_t n_files = 0;       ///< that the nearest was compiled from and that lie outside of the request
   std::vector<Difference> differences;
   std::vector<std::pair<std::string, std::string>>
-      roots;  ///< what the names of files begin with, and its path
+      roots;                       ///< what the names of files begin with, and its path
+  std::set<cache::KeyId> revoked;  ///< the keys whose modules no run uses
 };
 
 /// Reads the store, and the files that the nearest entry was compiled from. Goes through all entries if none
-/// has the request's key.
-Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store);
+/// has the request's key. Modules that a revoked key signed are none.
+Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store,
+                    const std::set<cache::KeyId>& revoked = {});
 
 /// What differs between a request and the nearest of these serialised inputs of requests; nothing if all of
 /// them are of other sources.

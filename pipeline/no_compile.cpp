@@ -12,12 +12,10 @@ thread_local unsigned t_depth = 0;
 
 /// A stream that the driver cannot tell about does not count as capturing: the default stream is such a one
 /// while another thread captures.
-bool is_capturing() noexcept {
+bool current_stream_captures() noexcept {
   try {
     if (!is_cuda_driver_loaded() || !is_cuda_in_use()) return false;
-    auto* const stream = static_cast<CuStream>(registry::current_stream(-1));
-    int status = 0;
-    return find_cuda_driver()->cuStreamIsCapturing(stream, &status) == 0 && status != 0;
+    return is_capturing_if_known(registry::current_stream(-1)).value_or(false);
   } catch (const Error&) {
     return false;
   }
@@ -41,7 +39,7 @@ unsigned no_compile_depth() noexcept {
 
 Ban current_ban() noexcept {
   if (t_depth != 0) return Ban::caller;
-  return is_capturing() ? Ban::capturing : Ban::none;
+  return current_stream_captures() ? Ban::capturing : Ban::none;
 }
 
 std::string ban_text(Ban ban) {

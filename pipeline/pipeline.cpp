@@ -21,6 +21,7 @@
 #include "base/paths.h"
 #include "cache/mark.h"
 #include "cache/remote/our_turn.h"
+#include "cache/remote/pack_keys.h"
 #include "jit/build_id.h"
 #include "jit/readable.h"
 #include "pipeline/cflags.h"
@@ -308,7 +309,8 @@ Explanation Pipeline::explain(Source source) {
   take_environment(source.options);
   check(source);
   Stores& stores = settled_stores();
-  return pipeline::explain(resolve(std::move(source), stores), stores.disk);
+  return pipeline::explain(resolve(std::move(source), stores), stores.disk,
+                           cache::read_pack_keys().trust.revoked());
 }
 
 void Pipeline::finish() {
@@ -493,7 +495,9 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
   try {
     return m_pool.compile(request, stores.parts);
   } catch (const CompilerCrashed& crash) {
-    // NVRTC runs within the worker and crashes on some texts that nvcc takes.
+    // Work-around: NVRTC crashes on texts that nvcc takes.
+    // Trigger: some device code. Symptom: the worker, in which NVRTC runs, dies by a signal. Removal: NVRTC
+    // reports an error in its place, or takes the text.
     if (!request.cuda || request.options.device_compiler != "auto") throw;
     log().warn("{}: {}; it is compiled again, with Clang for its device code", named(request), crash.what());
     jit::CompileRequest again = request;

@@ -1,26 +1,16 @@
 // A scanner that knows just enough of C++ to step over comments and literals.
 #include "pipeline/source_kind.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <array>
+#include <optional>
+
+#include "jit/source_suffix.h"
 
 namespace tarsia::pipeline {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-// Every character of a source goes through this function, on every look into the cache.
-constexpr std::array<bool, 256> k_word = [] {
-  std::array<bool, 256> table{};
-  for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = true;
-  for (int c = '0'; c <= '9'; ++c) table[c] = true;
-  table['_'] = true;
-  return table;
-}();
-bool is_word(char c) {
-  return k_word[static_cast<unsigned char>(c)];
-}
 
 bool is_cuda_word(std::string_view word) {
   static constexpr std::array<std::string_view, 12> k_words = {
@@ -119,9 +109,9 @@ class Scanner {
           skip_quoted(c);
           break;
         default:
-          if (is_digit(c)) {
+          if (detail::is_digit(c)) {
             skip_number();
-          } else if (is_word(c)) {
+          } else if (detail::is_identifier_part(c)) {
             if (word_is_wanted()) return true;
           } else {
             ++m_at;
@@ -154,16 +144,16 @@ class Scanner {
 
   void skip_number() {
     // A number, with digit separators, whose quote begins no character literal.
-    while (m_at < m_text.size() &&
-           (is_word(m_text[m_at]) || m_text[m_at] == '.' ||
-            (m_text[m_at] == '\'' && m_at + 1 < m_text.size() && is_word(m_text[m_at + 1])))) {
+    while (m_at < m_text.size() && (detail::is_identifier_part(m_text[m_at]) || m_text[m_at] == '.' ||
+                                    (m_text[m_at] == '\'' && m_at + 1 < m_text.size() &&
+                                     detail::is_identifier_part(m_text[m_at + 1])))) {
       ++m_at;
     }
   }
 
   std::string_view take_word() {
     const std::size_t start = m_at;
-    while (m_at < m_text.size() && is_word(m_text[m_at])) ++m_at;
+    while (m_at < m_text.size() && detail::is_identifier_part(m_text[m_at])) ++m_at;
     return m_text.substr(start, m_at - start);
   }
 
@@ -211,19 +201,6 @@ bool includes_thc(std::string_view text) {
   return Scanner(text, Scanner::For::thc).finds();
 }
 
-enum class Suffix { none, host, cuda };
-
-Suffix suffix_of(std::string_view name) {
-  const std::size_t dot = name.find_last_of("./");
-  if (dot == std::string_view::npos || name[dot] == '/') return Suffix::none;
-  const std::string_view suffix = name.substr(dot);
-  if (suffix == ".cu") return Suffix::cuda;
-  for (std::string_view host : {".c", ".cc", ".cpp", ".cxx", ".c++", ".C"}) {
-    if (suffix == host) return Suffix::host;
-  }
-  return Suffix::none;
-}
-
 }  // namespace
 
 bool mentions_cuda(std::string_view text) {
@@ -236,10 +213,10 @@ SourceKind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<
   });
   SourceKind kind = in_headers ? SourceKind::host_with_cuda : SourceKind::host;
   for (const jit::SourceFile& file : files) {
-    const Suffix suffix = suffix_of(file.name);
-    if (suffix == Suffix::cuda) return SourceKind::cuda;
+    const std::optional<jit::Language> language = jit::language_of_name(file.name);
+    if (language == jit::Language::cuda) return SourceKind::cuda;
     const bool mentioned = mentions_cuda(file.text);
-    if (suffix == Suffix::none && (mentioned || in_headers)) return SourceKind::cuda;
+    if (!language && (mentioned || in_headers)) return SourceKind::cuda;
     if (mentioned && includes_thc(file.text)) return SourceKind::cuda;
     if (mentioned) kind = SourceKind::host_with_cuda;
   }

@@ -18,8 +18,8 @@ enum class SourceKind {
   cuda,
 };
 
-/// The kind of a source. A file's suffix decides if it can (.cu is CUDA; .c, .cc, .cpp, .cxx are not).
-/// Otherwise the words of the file and the virtual headers decide.
+/// The kind of a source. A file's suffix decides if it says a language (jit/source_suffix.h). Otherwise the
+/// words of the file and the virtual headers decide.
 SourceKind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers);
 
 }  // namespace tarsia::pipeline

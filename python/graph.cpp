@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_graph.h>
+#include <tarsia/detail/names.h>
 
 #include <memory>
 #include <mutex>
@@ -51,7 +52,7 @@ tarsia_meta meta_from(const std::string& who, nb::handle shape, nb::handle dtype
                       const std::string& storage) {
   tarsia_meta meta = meta_of(nullptr);
   meta.present = 1;
-  meta.storage = storage_named(storage);
+  meta.storage = tarsia::detail::storage_named(storage);
   if (meta.storage == TARSIA_ANY_STORAGE) {
     raise_argument_error(
         true, who + ": there is no storage '" + storage + "'; there are 'dense', 'row_sparse', 'csr'");
@@ -85,9 +86,8 @@ nb::object tensor_spec(nb::handle array, const std::string& what) {
   if (!tensor) return nb::none();
   const tarsia_device device = device_of(frame);
   const tarsia_meta meta = meta_of(tensor, storage_of(frame, tensor));
-  const std::string place = device.type == TARSIA_GPU ? "gpu:" + std::to_string(device.id) : "cpu";
-  return nb::steal(
-      Py_BuildValue("(NNsN)", shape_object(meta), dtype_object(meta), place.c_str(), storage_object(meta)));
+  return nb::steal(Py_BuildValue("(NNsN)", shape_object(meta), dtype_object(meta),
+                                 tarsia::detail::device_name(device).c_str(), storage_object(meta)));
 }
 
 /// A graph's op that is registered under a name while this lives.

@@ -134,6 +134,19 @@ std::string environment_for(const py::CompileOptions& given) {
   return py::taken(code, text);
 }
 
+/// (suffix, language) of each suffix of sources.
+nb::tuple source_suffixes() {
+  uint64_t n = 0;
+  const tarsia_suffix* const all = tarsia_source_suffixes(&n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i) list.append(nb::make_tuple(all[i].suffix, all[i].language));
+  return nb::tuple(list);
+}
+
+bool mentions_cuda(const std::string& text) {
+  return tarsia_mentions_cuda(text.data(), text.size()) != 0;
+}
+
 std::string stats() {
   char* json = nullptr;
   const int32_t code = tarsia_stats(&json);
@@ -178,4 +191,6 @@ NB_MODULE(_tarsia, module) {
   module.def("record_add_archs", record_add_archs);
   module.def("replay", replay, nb::arg("path"), nb::arg("devices").none());
   module.def("environment_for", environment_for);
+  module.attr("source_suffixes") = source_suffixes();
+  module.def("mentions_cuda", mentions_cuda);
 }

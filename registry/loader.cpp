@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <tarsia/detail/argument_rules.h>
+#include <tarsia/detail/support.h>
 #include <tarsia/host.h>
 #include <unistd.h>
 
@@ -136,69 +137,27 @@ class LibraryLoader {
   explicit LibraryLoader(ModuleFile module) : m_module(std::move(module)) {}
 
   Ref<Library> load() {
+    // 1. Read the file. What cannot work in this process is refused before any of its code runs.
     const auto began = std::chrono::steady_clock::now();
     Mapping file(m_module.file.get());
     const ElfLibrary elf = read_elf(file.bytes(), m_module.path);
-    const bool is_module = std::find(elf.tarsia_symbols.begin(), elf.tarsia_symbols.end(),
-                                     TARSIA_MODULE_SYMBOL) != elf.tarsia_symbols.end();
-    if (!is_module && !elf.has_mxnet_symbols)
-      throw LoadError(
-          m_module.path +
-          " exports nothing for Tarsia: no function, kernel or op. Mark functions with TARSIA_EXPORT(f) or "
-          "ops with TARSIA_OP(name), from <tarsia/op.h>");
-    check_cpu(elf, m_module.path);
-    if (elf.sanitizer) require_in_process(*elf.sanitizer, m_module.path);
+    const bool is_module = std::ranges::count(elf.tarsia_symbols, TARSIA_MODULE_SYMBOL) != 0;
+    require_loadable(elf, is_module);
+
+    // 2. Open the libraries that it needs. From here on other threads that fork wait.
     const InLoader in_loader;
     open_needed(elf, m_module.path);
-    std::shared_ptr<const UniqueFd> opened;  // what is mapped
-    if (const std::string run_path = run_path_of(file.bytes(), elf, m_module.library_dirs, m_module.path);
-        !run_path.empty()) {
-      opened = file_with_run_path(m_module.key, file.bytes(), run_path);
-      m_module.file_path.clear();
-    }
+    std::shared_ptr<const UniqueFd> opened = with_own_run_path(elf, file);  // what is mapped; null: the file
 
-    // From here on the destructor of the last reference unmaps.
-    Ref<Library> library = Ref<Library>::adopt(new Library());
-    library->m_name = m_module.name;
-    library->m_origin = m_module.origin;
-    library->m_library_dirs = m_module.library_dirs;
-    library->m_warning_texts = std::move(m_module.warnings);
-    library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
-                                       [](const std::string& name) { return name.starts_with("libcu"); });
-    library->m_module = std::make_unique<MappedModule>();
-    MappedModule& mapped = *library->m_module;
-    mapped.name = library->m_name;
-    mapped.bytes = std::move(file);
-    mapped.origins = std::move(m_module.origins);
+    // 3. Make the library. From here on the destructor of the last reference unmaps.
+    Ref<Library> library = make_library(elf, std::move(file));
+
+    // 4. Map the file, which runs its static initialisers.
     report_crashes();
-    Preloaded early = take_preloaded(m_module.key);
-    if (early.file) m_module.file = std::move(early.file);
-    if (!opened) opened = std::make_shared<const UniqueFd>(std::move(m_module.file));
-    m_module.file.reset();
-    const std::string path = early.handle ? early.path : unique_path(m_module.file_path, opened->get());
-    {
-      const LoadingScope loading(call_slot(), mapped.name, mapped.bytes.bytes(), mapped.origins,
-                                 opened->get());
-      mapped.path = path;
-      mapped.handle = early.handle ? early.handle : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    }
-    if (!mapped.handle) throw_dlopen_error(m_module.path, dlerror());
-    mapped.range.describe(mapped.handle, mapped.name, mapped.bytes.bytes(), mapped.origins, library.get());
-    check_initializers(mapped.handle);
-    // A process may hold more libraries than descriptors: what is mapped needs none. But debuggers, profilers
-    // and sanitizers open the module by its path, and may wait for ever for what has its number by then.
-    // So it stays open while there are many.
-    if (path.starts_with("/proc/") && has_descriptors_to_spare(opened->get())) library->m_debug_file = opened;
-    opened.reset();
-    for (const std::string& name : elf.needed)
-      if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
-    library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && links_runtime_alone(elf);
-    if (const auto take = reinterpret_cast<TakeFindings>(
-            std::ranges::count(elf.tarsia_symbols, k_take_findings) ? dlsym(mapped.handle, k_take_findings)
-                                                                    : nullptr)) {
-      library->m_checks = std::make_unique<CheckedCode>(library->m_name, take);
-      mapped.range.describe_findings(take);
-    }
+    map(*library, std::move(opened));
+    find_errors(*library, elf, is_module);
+
+    // 5. Take what it has: functions, kernels, ops.
     if (is_module)
       attach(*library, elf.has_effects);
     else
@@ -207,14 +166,10 @@ class LibraryLoader {
       for (const tarsia_op*& op : library->m_ops) op = library->m_checks->add(*op);
       library->m_checks->check_loading();
     }
+
+    // 6. Register its ops. From here on others can find it.
     library->add_ops(library);
-    const bool needs_torch =
-        std::ranges::any_of(elf.needed, [](const std::string& name) { return name.starts_with("libtorch"); });
-    // PyTorch may keep what lies in the module: a registered operator, the code of a result's gradient.
-    const bool gives_objects = std::ranges::any_of(library->m_functions, [](const tarsia_function* function) {
-      return arguments::has_object(function->result);
-    });
-    if ((elf.has_effects || gives_objects) && needs_torch) library->pin();
+    if (must_stay(*library, elf)) library->pin();
     log().info("{}: loaded ({}) in {:.1f} ms: functions {}, kernels {}, ops {}", library->name(),
                origin_name(library->origin()), milliseconds_since(began), library->functions().size(),
                library->kernels().size(), library->ops().size());
@@ -232,6 +187,86 @@ class LibraryLoader {
   }
 
  private:
+  void require_loadable(const ElfLibrary& elf, bool is_module) const {
+    if (!is_module && !elf.has_mxnet_symbols)
+      throw LoadError(
+          m_module.path +
+          " exports nothing for Tarsia: no function, kernel or op. Mark functions with TARSIA_EXPORT(f) or "
+          "ops with TARSIA_OP(name), from <tarsia/op.h>");
+    check_cpu(elf, m_module.path);
+    if (elf.sanitizer) require_in_process(*elf.sanitizer, m_module.path);
+  }
+
+  /// A copy of the file that finds its libraries in the folders that the user gave; null if it needs none.
+  std::shared_ptr<const UniqueFd> with_own_run_path(const ElfLibrary& elf, const Mapping& file) {
+    const std::string run_path = run_path_of(file.bytes(), elf, m_module.library_dirs, m_module.path);
+    if (run_path.empty()) return nullptr;
+    m_module.file_path.clear();
+    return file_with_run_path(m_module.key, file.bytes(), run_path);
+  }
+
+  Ref<Library> make_library(const ElfLibrary& elf, Mapping file) {
+    Ref<Library> library = Ref<Library>::adopt(new Library());
+    library->m_name = m_module.name;
+    library->m_origin = m_module.origin;
+    library->m_library_dirs = m_module.library_dirs;
+    library->m_warning_texts = std::move(m_module.warnings);
+    library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
+                                       [](const std::string& name) { return name.starts_with("libcu"); });
+    library->m_module = std::make_unique<MappedModule>();
+    library->m_module->name = library->m_name;
+    library->m_module->bytes = std::move(file);
+    library->m_module->origins = std::move(m_module.origins);
+    return library;
+  }
+
+  /// Maps `opened`, or the module's own file, unless a thread has mapped it ahead of time.
+  void map(Library& library, std::shared_ptr<const UniqueFd> opened) {
+    MappedModule& mapped = *library.m_module;
+    Preloaded early = take_preloaded(m_module.key);
+    if (early.file) m_module.file = std::move(early.file);
+    if (!opened) opened = std::make_shared<const UniqueFd>(std::move(m_module.file));
+    m_module.file.reset();
+    const std::string path = early.handle ? early.path : unique_path(m_module.file_path, opened->get());
+    {
+      const LoadingScope loading(call_slot(), mapped.name, mapped.bytes.bytes(), mapped.origins,
+                                 opened->get());
+      mapped.path = path;
+      mapped.handle = early.handle ? early.handle : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!mapped.handle) throw_dlopen_error(m_module.path, dlerror());
+    mapped.range.describe(mapped.handle, mapped.name, mapped.bytes.bytes(), mapped.origins, &library);
+    check_initializers(mapped.handle);
+    // A process may hold more libraries than descriptors: what is mapped needs none. But debuggers, profilers
+    // and sanitizers open the module by its path, and may wait for ever for what has its number by then.
+    // So it stays open while there are many.
+    if (path.starts_with("/proc/") && has_descriptors_to_spare(opened->get()))
+      library.m_debug_file = std::move(opened);
+  }
+
+  /// Where errors of its code show: the CUDA runtime's last error, findings of checked code.
+  static void find_errors(Library& library, const ElfLibrary& elf, bool is_module) {
+    MappedModule& mapped = *library.m_module;
+    for (const std::string& name : elf.needed)
+      if (name.starts_with("libcudart.so")) library.m_errors.runtime = find_cuda_runtime(name);
+    library.m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && links_runtime_alone(elf);
+    if (!std::ranges::count(elf.tarsia_symbols, k_take_findings)) return;
+    const auto take = reinterpret_cast<TakeFindings>(dlsym(mapped.handle, k_take_findings));
+    if (!take) return;
+    library.m_checks = std::make_unique<CheckedCode>(library.m_name, take);
+    mapped.range.describe_findings(take);
+  }
+
+  /// PyTorch may keep what lies in the module: a registered operator, the code of a result's gradient.
+  static bool must_stay(const Library& library, const ElfLibrary& elf) {
+    const auto is_torch = [](const std::string& name) { return name.starts_with("libtorch"); };
+    const auto gives_objects = [](const tarsia_function* function) {
+      return arguments::has_object(function->result);
+    };
+    return std::ranges::any_of(elf.needed, is_torch) &&
+           (elf.has_effects || std::ranges::any_of(library.m_functions, gives_objects));
+  }
+
   void attach(Library& library, bool has_effects) {
     const auto entry =
         reinterpret_cast<tarsia_module_attach_fn>(dlsym(library.m_module->handle, TARSIA_MODULE_SYMBOL));
@@ -241,7 +276,7 @@ class LibraryLoader {
       throw LoadError(m_module.path + " is built for Tarsia's binary interface " +
                       std::to_string(module->abi_version) + ", this Tarsia has " +
                       std::to_string(TARSIA_ABI_VERSION) + ": build it again with this Tarsia's headers");
-    if (module->size < offsetof(tarsia_module, n_skipped) + sizeof(module->n_skipped))
+    if (!TARSIA_DETAIL_HAS_FIELD(*module, n_skipped))
       throw LoadError(m_module.path + " gives a damaged description of itself: build it again");
     for (auto* f = module->functions; f != module->functions_end; ++f)
       if (*f) library.m_functions.push_back(*f);
@@ -250,9 +285,8 @@ class LibraryLoader {
       if (!*op) continue;
       add_op(library, *op);
     }
-    library.m_has_extension =
-        module->size >= offsetof(tarsia_module, extension) + sizeof(module->extension) && module->extension;
-    if (module->size >= offsetof(tarsia_module, take_launch_error) + sizeof(module->take_launch_error))
+    library.m_has_extension = TARSIA_DETAIL_GIVES(*module, extension);
+    if (TARSIA_DETAIL_HAS_FIELD(*module, take_launch_error))
       library.m_errors.take_launch_error = module->take_launch_error;
     library.m_errors.from_launches_alone &= library.m_errors.take_launch_error != nullptr;
     if (library.m_has_extension) attach_extension(library, *module->extension);
@@ -283,11 +317,11 @@ class LibraryLoader {
       taken.display_name = kept_name(std::string("kernel ") + taken.kernel.name);
     }
     for (const LibraryKernel& k : library.m_owned_kernels) library.m_kernels.push_back(&k.kernel);
-    if (module.size < offsetof(tarsia_module, managed_pointer) + sizeof(module.managed_pointer)) return;
+    if (!TARSIA_DETAIL_HAS_FIELD(module, managed_pointer)) return;
     library.m_managed_pointer = module.managed_pointer;
     for (auto* g = module.globals; g != module.globals_end; ++g)
       if (*g) library.m_globals.push_back(*g);
-    if (module.size < offsetof(tarsia_module, templates_end) + sizeof(module.templates_end)) return;
+    if (!TARSIA_DETAIL_HAS_FIELD(module, templates_end)) return;
     for (auto* t = module.templates; t != module.templates_end; ++t)
       if (*t) library.m_templates.push_back(*t);
   }

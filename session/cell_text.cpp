@@ -1,8 +1,9 @@
 // Reads cells roughly, as far as no compiler is needed for it.
 #include "session/cell_text.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -27,37 +28,32 @@ std::optional<std::size_t> for_each_code_byte(std::string_view text, const See& 
       const std::size_t end = text.find("*/", at + 2);
       if (end == text.npos) return at;
       at = end + 2;
-    } else if (starts("R\"") && (at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
-                                              text[at - 1] == '_'))) {
+    } else if (starts("R\"") && (at == 0 || !detail::is_identifier_part(text[at - 1]))) {
       see(at);
       const std::size_t open = text.find('(', at);
       if (open == text.npos) break;
       const std::string close = ")" + std::string(text.substr(at + 2, open - at - 2)) + "\"";
       const std::size_t end = text.find(close, open);
       at = end == text.npos ? text.size() : end + close.size();
-    } else if (text[at] == '"' ||
-               (text[at] == '\'' && !(at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]))))) {
+    } else if (text[at] == '"' || (text[at] == '\'' && !(at > 0 && (detail::is_letter(text[at - 1]) ||
+                                                                    detail::is_digit(text[at - 1]))))) {
       const char quote = text[at];
       see(at++);
       while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
       ++at;
     } else {
-      if (!std::isspace(static_cast<unsigned char>(text[at]))) see(at);
+      if (!detail::is_space(text[at])) see(at);
       ++at;
     }
   }
   return std::nullopt;
 }
 
-bool is_word_byte(char byte) {
-  return std::isalnum(static_cast<unsigned char>(byte)) || byte == '_';
-}
-
 /// The word that ends before a byte of the text; empty if another byte stands there.
 std::string_view word_before(std::string_view text, std::size_t end) {
-  while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
+  while (end > 0 && detail::is_space(text[end - 1])) --end;
   std::size_t begin = end;
-  while (begin > 0 && is_word_byte(text[begin - 1])) --begin;
+  while (begin > 0 && detail::is_identifier_part(text[begin - 1])) --begin;
   return text.substr(begin, end - begin);
 }
 
@@ -67,7 +63,7 @@ bool opens_block(std::string_view text, std::size_t begin, std::size_t at) {
   if (begin == at) return true;
   const std::string_view statement = text.substr(begin, at - begin);
   std::size_t end = 0;
-  while (end < statement.size() && is_word_byte(statement[end])) ++end;
+  while (end < statement.size() && detail::is_identifier_part(statement[end])) ++end;
   const std::string_view first = statement.substr(0, end);
   for (const std::string_view word :
        {"if", "for", "while", "switch", "do", "else", "try", "catch", "namespace", "extern"})
@@ -162,8 +158,13 @@ std::string_view directive_of(std::string_view line) {
   line.remove_prefix(1);
   skip();
   std::size_t end = 0;
-  while (end < line.size() && std::isalpha(static_cast<unsigned char>(line[end]))) ++end;
+  while (end < line.size() && detail::is_letter(line[end])) ++end;
   return line.substr(0, end);
+}
+
+std::string last_part(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == name.npos ? name : name.substr(colons + 2);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -183,8 +184,7 @@ std::vector<std::string> macros_of(const std::string& text) {
     const std::size_t begin = line.find_first_not_of(" \t", line.find("define") + 6);
     if (begin == line.npos) continue;
     std::size_t end = begin;
-    while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_'))
-      ++end;
+    while (end < line.size() && detail::is_identifier_part(line[end])) ++end;
     names.push_back(line.substr(begin, end - begin));
   }
   return names;
@@ -331,15 +331,14 @@ std::optional<std::size_t> CellText::item_at(int line, int column) const {
 }
 
 std::string CellText::with_hidden(const Item& item, std::string text) const {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   std::string cell = m_name;
-  std::ranges::replace_if(cell, [&](char c) { return !is_word(c); }, '_');
+  std::ranges::replace_if(cell, [](char c) { return !detail::is_identifier_part(c); }, '_');
   for (const std::string& name : item.hidden) {
     const std::string other = name + "_of_" + cell;
     for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at)) {
       const std::size_t end = at + name.size();
-      const bool is_whole =
-          (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+      const bool is_whole = (at == 0 || !detail::is_identifier_part(text[at - 1])) &&
+                            (end == text.size() || !detail::is_identifier_part(text[end]));
       if (is_whole) text.replace(at, name.size(), other);
       at += is_whole ? other.size() : name.size();
     }
@@ -403,7 +402,7 @@ pipeline::Source compose(const CellTexts& earlier, const CellText& cell, const j
   std::map<std::string, std::string> before;  // what stands before a header's include
   for (const auto& one : earlier) {
     std::string text = one->later_text();
-    if (std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c) || c == ';'; })) continue;
+    if (std::ranges::all_of(text, [](char c) { return detail::is_space(c) || c == ';'; })) continue;
     merged += without_macros(*one) + "#line 1 \"" + one->name() + "\"\n" + text;
     before[one->name()] = without_macros(*one);
     source.headers.push_back({one->name(), std::move(text)});

@@ -117,6 +117,8 @@ using CellTexts = std::vector<std::shared_ptr<const CellText>>;
 std::string_view directive_of(std::string_view line);
 /// The names of the macros that a text defines, in their order.
 std::vector<std::string> macros_of(const std::string& text);
+/// A name without its scopes.
+std::string last_part(const std::string& name);
 /// The lines of a text, without their ends.
 std::vector<std::string> lines_of(const std::string& text);
 

@@ -1,8 +1,9 @@
 // What a cell means to the texts of earlier ones, by Clang's diagnostics and by the words in them.
 #include "session/earlier_cells.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -63,17 +64,11 @@ void add_once(std::vector<std::string>& all, std::string one) {
   if (!contains(all, one)) all.push_back(std::move(one));
 }
 
-std::string last_part(const std::string& name) {
-  const std::size_t colons = name.rfind("::");
-  return colons == name.npos ? name : name.substr(colons + 2);
-}
-
 bool mentions(std::string_view text, const std::string& whole) {
   const std::string name = last_part(whole);
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
-    if ((at == 0 || !is_word(text[at - 1])) &&
-        (at + name.size() == text.size() || !is_word(text[at + name.size()])))
+    if ((at == 0 || !detail::is_identifier_part(text[at - 1])) &&
+        (at + name.size() == text.size() || !detail::is_identifier_part(text[at + name.size()])))
       return true;
   return false;
 }

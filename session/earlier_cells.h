@@ -11,9 +11,6 @@ namespace tarsia::session {
 
 void add_once(std::vector<std::string>& all, std::string one);
 
-/// A name without its scopes.
-std::string last_part(const std::string& name);
-
 /// Whether a text has the name's last part as a word.
 bool mentions(std::string_view text, const std::string& whole);
 

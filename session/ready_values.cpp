@@ -1,7 +1,8 @@
 // Tensors of sessions, by way of the CPU.
 #include "session/ready_values.h"
 
-#include <tarsia/detail/dtype_names.h>
+#include <tarsia/detail/argument_rules.h>
+#include <tarsia/detail/names.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -28,17 +30,8 @@ using registry::CheckValue;
 constexpr std::int64_t k_whole = 1000;  ///< elements up to which all are shown
 constexpr std::int64_t k_edge = 3;      ///< elements at each end of a long dimension
 
-tarsia_device device_named(std::string_view name) {
-  if (name == "cpu") return {TARSIA_CPU, 0};
-  std::int32_t id = 0;
-  if (name == "gpu" || name == "cuda") return {TARSIA_GPU, 0};
-  for (std::string_view prefix : {"gpu:", "cuda:"})
-    if (name.starts_with(prefix)) {
-      const std::string_view digits = name.substr(prefix.size());
-      const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-      if (end.ec == std::errc() && end.ptr == digits.data() + digits.size() && id >= 0)
-        return {TARSIA_GPU, id};
-    }
+tarsia_device device_of(std::string_view name) {
+  if (const std::optional<tarsia_device> device = detail::device_named(name)) return *device;
   throw ArgumentError::value_error("'" + std::string(name) + "' is no device: 'cpu', 'gpu' or 'gpu:1'");
 }
 
@@ -51,12 +44,6 @@ tarsia_meta meta_of(const tarsia_tensor& tensor) {
                                      " dimensions, which are too many");
   std::copy_n(tensor.shape, tensor.ndim, meta.shape);
   return meta;
-}
-
-std::int64_t numel(const tarsia_tensor& tensor) {
-  std::int64_t n = 1;
-  for (std::int32_t i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
-  return n;
 }
 
 void require_numbers(tarsia_dtype dtype) {
@@ -88,7 +75,7 @@ CheckValue read(const tarsia_tensor& tensor) {
   CheckValue value;
   value.meta = meta_of(tensor);
   const std::size_t size = (std::size_t(tensor.dtype.bits) * tensor.dtype.lanes + 7) / 8;
-  const std::int64_t n = numel(tensor);
+  const std::int64_t n = arguments::element_count(tensor);
   value.data.resize(std::size_t(n) * size);
   if (registry::is_contiguous(tensor)) {
     std::vector<std::int64_t> shape;
@@ -113,7 +100,7 @@ void write(const tarsia_tensor& tensor, CheckValue& value) {
   if (!registry::is_contiguous(tensor))
     throw ArgumentError::value_error("a strided tensor cannot be filled: fill a contiguous one");
   std::vector<std::int64_t> shape;
-  if (numel(tensor) > 0) registry::copy(tensor, view_of(value, shape), stream_for(tensor));
+  if (arguments::element_count(tensor) > 0) registry::copy(tensor, view_of(value, shape), stream_for(tensor));
 }
 
 std::string number_text(const CheckValue& value, std::int64_t i) {
@@ -179,10 +166,10 @@ std::string describe_tensor(const tarsia_tensor& tensor) {
   for (std::int32_t i = 0; i < tensor.ndim; ++i)
     text += (i > 0 ? ", " : "") + std::to_string(tensor.shape[i]);
   text += "] ";
-  text += registry::is_gpu(tensor.device) ? "gpu:" + std::to_string(tensor.device.id) : "cpu";
+  text += detail::device_name(tensor.device);
   if (tensor.dtype.lanes != 1 || tensor.dtype.bits < 8) return text;
   const CheckValue value = read(tensor);
-  const std::int64_t n = numel(tensor);
+  const std::int64_t n = arguments::element_count(tensor);
   if (n == 0) return text + " {}";
   text += tensor.ndim > 1 ? "\n" : " ";
   put_dimension(value, 0, 0, n, n <= k_whole, 0, text);
@@ -194,14 +181,14 @@ tarsia_storage* cell_empty(const long* shape, unsigned long n, tarsia_dtype dtyp
   for (const std::int64_t extent : extents)
     if (extent < 0)
       throw ArgumentError::value_error("an extent of " + std::to_string(extent) + " is negative");
-  return registry::make_tensor(extents.data(), std::int32_t(n), dtype, device_named(device));
+  return registry::make_tensor(extents.data(), std::int32_t(n), dtype, device_of(device));
 }
 
 void cell_fill(const tarsia_tensor* tensor, int how, double a, double b) {
   require_numbers(tensor->dtype);
   CheckValue value;
   value.meta = meta_of(*tensor);
-  const std::int64_t n = numel(*tensor);
+  const std::int64_t n = arguments::element_count(*tensor);
   value.data.resize(std::size_t(n) * (tensor->dtype.bits / 8));
   const auto fill = [&](const auto& number) {
     for (std::int64_t i = 0; i < n; ++i) registry::set_number(value, i, number(i));
@@ -227,7 +214,7 @@ int cell_allclose(const tarsia_tensor* x, const tarsia_tensor* y, double rtol, d
   require_numbers(x->dtype);
   require_numbers(y->dtype);
   const CheckValue a = read(*x), b = read(*y);
-  for (std::int64_t i = 0; i < numel(*x); ++i) {
+  for (std::int64_t i = 0; i < arguments::element_count(*x); ++i) {
     const double one = registry::get_number(a, i), other = registry::get_number(b, i);
     if (one == other) continue;
     if (!(std::abs(one - other) <= atol + rtol * std::abs(other))) return 0;
@@ -364,7 +351,7 @@ struct Extents {
 Extents image_extents(const tarsia_tensor& tensor) {
   const auto is_channels = [](std::int64_t n) { return n == 1 || n == 3 || n == 4; };
   const std::int64_t* shape = tensor.shape;
-  if (numel(tensor) == 0) return {};
+  if (arguments::element_count(tensor) == 0) return {};
   if (tensor.ndim == 2) return {shape[0], shape[1], 1};
   if (tensor.ndim != 3) return {};
   if (is_channels(shape[2])) return {shape[0], shape[1], shape[2]};

@@ -96,22 +96,26 @@ Session::~Session() {
   pipeline::Pipeline::instance().settle();
 }
 
+void Session::refuse_open_comment(CellResult& result, const CellText& cell) const {
+  const std::string_view before = std::string_view(cell.code()).substr(0, *cell.open_comment());
+  result.diagnostics = {{.file = cell.name(),
+                         .line = int(std::ranges::count(before, '\n')) + 1,
+                         .column = int(before.size() - (before.rfind('\n') + 1)) + 1,  // npos + 1 is 0
+                         .message = "a comment begins here that the cell does not end: add */"}};
+  try {
+    throw CompileError(cell.name() + " does not compile", Stage::source, result.diagnostics);
+  } catch (...) {
+    fail(result, {}, cell);
+  }
+}
+
 CellResult Session::run(const std::string& text, int number) {
   CellResult result;
   result.number = number > 0 ? number : m_next;
   m_next = result.number + 1;
   CellText cell(name_of_cell(result.number), text);
-  if (const auto comment = cell.open_comment()) {
-    const std::string_view before = std::string_view(cell.code()).substr(0, *comment);
-    result.diagnostics = {{.file = cell.name(),
-                           .line = int(std::ranges::count(before, '\n')) + 1,
-                           .column = int(before.size() - (before.rfind('\n') + 1)) + 1,  // npos + 1 is 0
-                           .message = "a comment begins here that the cell does not end: add */"}};
-    try {
-      throw CompileError(cell.name() + " does not compile", Stage::source, result.diagnostics);
-    } catch (...) {
-      fail(result, {}, cell);
-    }
+  if (cell.open_comment()) {
+    refuse_open_comment(result, cell);
     return result;
   }
   if (cell.is_empty() && !cell.has_macros()) {

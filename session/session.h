@@ -112,6 +112,8 @@ class Session {
   std::optional<pipeline::Module> compile_without(const std::string& macro, const CellTexts& before,
                                                   CellText& cell, CellTexts& earlier) const;
   void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
+  /// Of a cell with a comment that it does not end.
+  void refuse_open_comment(CellResult& result, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
   /// What code that was compiled with debug="undefined" has noted while the cell ran; "" if nothing.
   std::string undefined_behaviour(const CellModule& running, const CellResult& result) const;

@@ -1,24 +1,11 @@
 // Results of cells as JSON, for the C API.
-#include <sodium.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/hash.h"
 #include "session/session.h"
 
 namespace tarsia::session {
-namespace {
-
-std::string base64_of(const std::string& bytes) {
-  constexpr int k_variant = sodium_base64_VARIANT_ORIGINAL;
-  std::string text(sodium_base64_encoded_len(bytes.size(), k_variant), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                    bytes.size(), k_variant);
-  text.pop_back();  // the NUL that it writes
-  return text;
-}
-
-}  // namespace
 
 std::string to_json(const Completed& completed) {
   nlohmann::json matches = nlohmann::json::array(), details = nlohmann::json::array();
@@ -48,7 +35,7 @@ std::string to_json(const CellResult& result) {
                          {"compile_ms", result.compile_ms},
                          {"run_ms", result.run_ms}};
   json["origin"] = result.origin ? nlohmann::json(origin_name(*result.origin)) : nlohmann::json();
-  json["image"] = result.image.empty() ? nlohmann::json() : nlohmann::json(base64_of(result.image));
+  json["image"] = result.image.empty() ? nlohmann::json() : nlohmann::json(base64(result.image));
   json["value"] = result.has_value ? nlohmann::json(result.value) : nlohmann::json();
   json["error"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error);
   json["error_class"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error_class);

@@ -1,10 +1,13 @@
 // Orders what cells declare and do, so that a name is declared before it is used.
 #include "session/session_source.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <string_view>
+
+#include "jit/rough_text.h"
 
 namespace tarsia::session {
 namespace {
@@ -18,22 +21,6 @@ struct Piece {
   bool runs = false;  ///< it does something when the library is loaded
 };
 
-bool is_word(char byte) {
-  return std::isalnum(static_cast<unsigned char>(byte)) || byte == '_';
-}
-
-/// Calls see(word) for each identifier of a text; those of comments and strings are among them.
-template <class See>
-void for_each_word(std::string_view text, const See& see) {
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t end = begin;
-    while (end < text.size() && is_word(text[end])) ++end;
-    if (end > begin && !std::isdigit(static_cast<unsigned char>(text[begin])))
-      see(std::string(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-}
-
 bool has_conditions(const CellText& cell) {
   const std::vector<std::string> lines = lines_of(cell.code());
   return std::ranges::any_of(lines,
@@ -42,8 +29,7 @@ bool has_conditions(const CellText& cell) {
 
 /// An item's text with the semicolon that a session does not ask for.
 std::string ended(std::string text, const std::string& kind) {
-  while (!text.empty() && (text.back() == ';' || std::isspace(static_cast<unsigned char>(text.back()))))
-    text.pop_back();
+  while (!text.empty() && (text.back() == ';' || detail::is_space(text.back()))) text.pop_back();
   const bool may_end_in_brace = kind == "function" || kind == "statement" || kind == "declaration";
   return may_end_in_brace && text.ends_with('}') ? text : text + ";";
 }
@@ -76,8 +62,7 @@ bool has_code(const std::string& text) {
         ++i;
       } else if (!is_comment && rest.starts_with("//")) {
         break;
-      } else if (!is_comment && rest.front() != ';' &&
-                 !std::isspace(static_cast<unsigned char>(rest.front()))) {
+      } else if (!is_comment && rest.front() != ';' && !detail::is_space(rest.front())) {
         return true;
       }
     }
@@ -113,7 +98,8 @@ class Order {
   void place(std::size_t piece, std::size_t limit) {
     if (m_is_placed[piece]) return;
     m_is_placed[piece] = true;  // from here on, for a piece that names itself through others
-    for_each_word(m_pieces[piece].text, [&](const std::string& word) {
+    jit::for_each_word(m_pieces[piece].text, [&](std::string_view name) {
+      const std::string word(name);
       const auto found = m_by_name.find(word);
       if (found == m_by_name.end()) return;
       // Its code was compiled with what is now replaced.
@@ -133,7 +119,8 @@ class Order {
   /// functions are those of now.
   void place_used(std::size_t piece, std::size_t limit, std::set<std::size_t>& seen) {
     if (!seen.insert(piece).second) return;
-    for_each_word(m_pieces[piece].text, [&](const std::string& word) {
+    jit::for_each_word(m_pieces[piece].text, [&](std::string_view name) {
+      const std::string word(name);
       const auto found = m_by_name.find(word);
       if (found == m_by_name.end()) return;
       for (const std::size_t other : found->second) {
@@ -214,8 +201,8 @@ class Maker {
     const std::vector<Item>& items = cell().items();
     for (std::size_t i = number; i < items.size() && (i == number || items[i].begin < items[number].end); ++i)
       for (const std::string& name : items[i].names)
-        if (std::ranges::find(items[i].hidden, last_of(name)) == items[i].hidden.end())
-          names.push_back(last_of(name));
+        if (std::ranges::find(items[i].hidden, last_part(name)) == items[i].hidden.end())
+          names.push_back(last_part(name));
     return names;
   }
 
@@ -305,13 +292,8 @@ class Maker {
     const std::string name = "::" + item.names.front();
     piece.runs = true;
     return "static const bool " + next_name() + " = [] {\n  " + typed + "\n  " + name +
-           " = static_cast<decltype(" + name + ")&&>(" + last_of(item.names.front()) +
+           " = static_cast<decltype(" + name + ")&&>(" + last_part(item.names.front()) +
            ");\n  return true;\n}();";
-  }
-
-  static std::string last_of(const std::string& name) {
-    const std::size_t colons = name.rfind("::");
-    return colons == name.npos ? name : name.substr(colons + 2);
   }
 
   std::string next_name() { return "tarsia_ran_" + std::to_string(++m_n_runs); }

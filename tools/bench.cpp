@@ -39,13 +39,12 @@ struct Arguments {
   Attributes attributes;                        ///< NAME=VALUE
 };
 
-DType dtype_of(const std::string& wanted) {
+DType computed_dtype(const std::string& wanted) {
   std::string known;
-  for (DType d : {bool8, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64,
-                  bfloat16}) {
-    char name[16];
-    if (wanted == name_of(d, name)) return d;
-    known += std::string(known.empty() ? "" : ", ") + name_of(d, name);
+  for (const detail::NamedDtype& one : detail::dtype_names()) {
+    if (!detail::is_computed_with(one.code)) continue;
+    if (wanted == one.name) return {one.code, one.bits, 1};
+    known += std::string(known.empty() ? "" : ", ") + one.name;
   }
   throw std::invalid_argument("'" + wanted + "' is no dtype of a tensor that bench can fill; there are " +
                               known);
@@ -92,7 +91,7 @@ Tensor tensor_of(const std::string& text, std::size_t bracket, Device device) {
     at = *end == ',' ? end + 1 : end;
   }
   tarsia_storage* storage = nullptr;
-  if (tarsia_empty(shape.data(), static_cast<int32_t>(shape.size()), dtype_of(text.substr(0, bracket)),
+  if (tarsia_empty(shape.data(), static_cast<int32_t>(shape.size()), computed_dtype(text.substr(0, bracket)),
                    Device{TARSIA_CPU, 0}, &storage) != 0)
     throw std::invalid_argument("'" + text + "' cannot be made: " + tarsia_last_error()->message);
   Tensor tensor = Tensor::own(storage);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "tools/commands.h"
+#include "tools/opening.h"
 #include "tools/report.h"
 #include "tools/sources.h"
 
@@ -109,6 +110,9 @@ int stats(const CacheCommand& command) {
               static_cast<unsigned long long>(number(report, "compiles")),
               static_cast<unsigned long long>(number(report, "compile_failures")),
               report.at("compile_seconds").at("sum").get<double>());
+  if (const std::uint64_t failures = number(report, "store_failures"))
+    std::printf("not kept   %llu entries: the folder could not take them\n",
+                static_cast<unsigned long long>(failures));
   if (const auto since = report.at("since").get<std::int64_t>())
     std::printf("counted since %s\n", age_text(since).c_str());
   return k_done;
@@ -214,6 +218,14 @@ int prune(std::uint64_t most, bool as_json) {
   return k_done;
 }
 
+void print_left_out(const Json& report) {
+  if (const std::uint64_t n = number(report, "revoked"))
+    std::fprintf(
+        stderr,
+        "tarsia: warning: %llu modules are left out, since the key of one who signed them is revoked\n",
+        static_cast<unsigned long long>(n));
+}
+
 int export_pack(const std::string& path, bool as_json) {
   const Json report = asked([&](char** text) { return tarsia_cache_export(path.c_str(), text); });
   if (as_json)
@@ -221,6 +233,7 @@ int export_pack(const std::string& path, bool as_json) {
   else
     std::printf("%llu modules are in %s, %s\n", static_cast<unsigned long long>(number(report, "modules")),
                 path.c_str(), size_text(number(report, "bytes")).c_str());
+  print_left_out(report);
   return k_done;
 }
 
@@ -232,6 +245,7 @@ int import_pack(const std::string& path, bool as_json) {
     std::printf("%llu modules came from %s; %llu of them were there\n",
                 static_cast<unsigned long long>(number(report, "modules")), path.c_str(),
                 static_cast<unsigned long long>(number(report, "known")));
+  print_left_out(report);
   return k_done;
 }
 
@@ -281,10 +295,14 @@ Json explain_source(const CacheCommand& command, const Sources& sources) {
 
 int explain(const CacheCommand& command) {
   const Sources sources(command.arguments);
+  Options uncompiled;  // nothing here compiles with the options, so their names are all asked for
+  uncompiled.name = command.arguments[0];
+  if (int exit = k_done; !knows_warnings(command.options, uncompiled, exit)) return exit;
   const Json told = explain_source(command, sources);
+  const int exit = told.at("reason") == "fault" ? k_failed : k_done;  // as of all others
   if (command.as_json) {
     print_json(told);
-    return k_done;
+    return exit;
   }
   const Json& nearest = told.at("nearest");
   std::string entry;
@@ -319,7 +337,7 @@ int explain(const CacheCommand& command) {
   for (const Json& one : told.at("differences"))
     std::printf("  %s: %s\n", sources.shown(one.at("input").get<std::string>()).c_str(),
                 one.at("how").get<std::string>().c_str());
-  return k_done;
+  return exit;
 }
 
 }  // namespace

@@ -28,12 +28,9 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-DType dtype_named(const std::string& wanted) {
-  for (DType d : {bool8, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64,
-                  bfloat16, complex64, complex128}) {
-    char name[16];
-    if (wanted == name_of(d, name)) return d;
-  }
+DType dtype_of(const std::string& wanted) {
+  const DType dtype = detail::dtype_named(wanted.c_str());
+  if (dtype.lanes) return dtype;
   throw std::invalid_argument("there is no dtype '" + wanted + "'");
 }
 
@@ -69,7 +66,7 @@ testing::OpCheck check_of(const CheckCommand& command) {
     throw std::invalid_argument("--dtypes names one dtype, or one for each of --shapes");
   if (!dtypes.empty() && check.inputs.empty()) throw std::invalid_argument("--dtypes needs --shapes");
   for (std::size_t i = 0; !dtypes.empty() && i < check.inputs.size(); ++i)
-    check.inputs[i].dtype = dtype_named(dtypes[dtypes.size() == 1 ? 0 : i]);
+    check.inputs[i].dtype = dtype_of(dtypes[dtypes.size() == 1 ? 0 : i]);
   for (const std::string& attribute : command.attributes) {
     const std::size_t equals = attribute.find('=');
     if (equals == std::string::npos) throw std::invalid_argument("'" + attribute + "' is no NAME=VALUE");

@@ -76,9 +76,14 @@ struct BenchCommand {
 };
 int bench(const BenchCommand& command);
 
-/// Writes a folder with an op, its test and a README. An empty `folder` is the name. `with_class`: the op has
-/// a state, an object of a class.
-int new_op(const std::string& name, const std::string& folder, bool with_class);
+struct NewCommand {
+  std::string kind;  ///< "op", which is all that there is
+  std::string name;
+  std::string folder;       ///< "": the name
+  bool with_class = false;  ///< the op has a state, an object of a class
+};
+/// Writes a folder with an op, its test and a README.
+int new_op(const NewCommand& command);
 
 /// Lets Python run `tarsia COMMAND` with these words; returns only if it cannot.
 int run_in_python(const std::string& command, const std::vector<std::string>& words);

@@ -1,5 +1,6 @@
 // `tarsia new op NAME [--class]`: writes a folder with a working op, its test, and a README.
-#include <cctype>
+#include <tarsia/detail/spelling.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -207,13 +208,6 @@ std::string filled(std::string text, const std::string& name) {
   return text;
 }
 
-bool is_identifier(const std::string& name) {
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) return false;
-  for (const char c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
-  return true;
-}
-
 /// Words of C++ and of Python that name nothing else.
 bool is_keyword(std::string_view name) {
   static constexpr std::string_view k_words =
@@ -244,18 +238,20 @@ void write(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-int new_op(const std::string& name, const std::string& folder, bool with_class) {
-  if (!is_identifier(name))
+int new_op(const NewCommand& command) {
+  const std::string& name = command.name;
+  if (!detail::is_identifier(name))
     throw std::runtime_error("'" + name + "' cannot be an op's name: letters, digits and underscores");
   if (is_keyword(name))
     throw std::runtime_error("'" + name + "' cannot be an op's name: it is a word of C++ or Python; " + name +
                              "_op can be one");
-  const fs::path place = folder.empty() ? fs::path(name) : fs::path(folder);
+  const fs::path place = command.folder.empty() ? fs::path(name) : fs::path(command.folder);
   std::error_code error;
   if (fs::exists(place, error) && !fs::is_empty(place, error))
     throw std::runtime_error("'" + place.string() + "' is there already: choose another --folder");
   fs::create_directories(place, error);
   if (error) throw std::runtime_error("cannot make '" + place.string() + "': " + error.message());
+  const bool with_class = command.with_class;
   write(place / (name + ".cc"), filled(with_class ? k_class_source : k_source, name));
   write(place / ("test_" + name + ".py"), filled(with_class ? k_class_test : k_test, name));
   write(place / "README.md", filled(with_class ? k_class_readme : k_readme, name));

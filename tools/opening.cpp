@@ -65,6 +65,27 @@ bool is_made_error(const CompileOptions& options, std::string_view flag) {
 
 }  // namespace
 
+// The names are Clang's, which the worker alone knows. A source without text asks it: the answer is in the
+// cache from then on.
+bool knows_warnings(const CompileOptions& given, const Options& compiled, int& exit) {
+  Options options;
+  options.name = compiled.name;
+  for (const std::string& name : given.warnings) {
+    const std::string flag = "-W" + name;
+    if (name != "error" && name != "no-error" &&
+        std::ranges::find(compiled.cflags, flag) == compiled.cflags.end())
+      options.cflags.push_back(flag);
+  }
+  if (options.cflags.empty()) return true;
+  const detail::CompileRequest request(options, {{"warnings.cc", "", 0}});
+  const int32_t code = tarsia_cache_fill(request.files(), request.n_files(), request.options());
+  // If no compiler answers, the command's own compile says why, or does without.
+  if (code != TARSIA_COMPILE_ERROR) return true;
+  const Sources none{std::vector<std::string>()};
+  exit = report_last_error(&none);
+  return false;
+}
+
 bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOptions& options,
                     const Sources& sources, std::set<std::string>* shown_before) {
   const auto asked = [&](const std::string& what) {
@@ -123,6 +144,7 @@ tarsia_library* open_library(const std::string& file, const CompileOptions& give
     code = tarsia_load(file.c_str(), &library);
   } else {
     const Options options = options_for(sources, given, file);
+    if (!knows_warnings(given, options, exit)) return nullptr;
     const detail::CompileRequest request(options, sources.files());
     // What may count as an error is looked at before static initialisers run.
     if (has_errors_of_warnings(given)) {

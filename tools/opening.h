@@ -31,6 +31,10 @@ void print_steps();
 tarsia_library* open_library(const std::string& file, const CompileOptions& options, const Sources& sources,
                              int& exit);
 
+/// Whether the compiler knows the names behind -W that a compile with `compiled` does not tell it. If not,
+/// prints which it does not know, and sets `exit` to the exit code.
+bool knows_warnings(const CompileOptions& given, const Options& compiled, int& exit);
+
 /// Prints the warnings that the options select. Returns false if one of them counts as an error.
 bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOptions& options,
                     const Sources& sources, std::set<std::string>* shown_before = nullptr);

@@ -108,7 +108,7 @@ void add_compile_options(CLI::App& command, CompileOptions& given) {
     for (const std::string& name : names) {
       const bool of_one = name.starts_with("error=") || name.starts_with("no-error=");
       const bool is_hidden = std::ranges::find(names, "no-" + name.substr(name.find('=') + 1)) != names.end();
-      if (of_one || name == "error" || name.starts_with("no-")) given.warnings.push_back(name);
+      given.warnings.push_back(name);
       // The compiler knows the names, and which warnings a group has.
       if (of_one ? !is_hidden : name != "error" && !name.starts_with("no-"))
         given.options.cflags.push_back("-W" + name);

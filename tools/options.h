@@ -16,10 +16,9 @@ namespace tarsia::tools {
 struct CompileOptions {
   Options options;
   bool verbose = false;
-  bool no_warnings = false;  ///< -w
-  std::vector<std::string>
-      warnings;  ///< of -W: "error", "no-error", "error=NAME", "no-error=NAME", "no-NAME". options.cflags has
-                 ///< those that name one warning and do not hide it, too, and others alone
+  bool no_warnings = false;           ///< -w
+  std::vector<std::string> warnings;  ///< what -W was given: "NAME", "error", "no-error=NAME", "no-NAME".
+                                      ///< options.cflags has those that name one warning and do not hide it
 };
 
 /// Adds the options to `command`: those of the table that have a name in the command, and --verbose.

@@ -42,6 +42,16 @@ struct Job {
   std::string arch;  ///< "": for the GPUs of this machine
 };
 
+/// The options of a pack's compile. -Werror=NAME would belong to the key, by which a program finds its
+/// modules in the pack.
+Options options_for(const Source& source, const CompileOptions& given) {
+  Options options = options_for(source.sources, given, source.path);
+  std::erase_if(options.cflags, [](const std::string& flag) {
+    return flag.starts_with("-Werror=") || flag.starts_with("-Wno-error=");
+  });
+  return options;
+}
+
 int compile_all(const std::vector<Job>& jobs, const PackCommand& command) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;  // of what is printed
@@ -51,12 +61,8 @@ int compile_all(const std::vector<Job>& jobs, const PackCommand& command) {
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < jobs.size();) {
       const Job& job = jobs[i];
-      Options options = options_for(job.source->sources, command.options, job.source->path);
+      Options options = options_for(*job.source, command.options);
       if (!job.arch.empty()) options.arch = {job.arch};
-      // They would belong to the key, by which a program finds its modules in the pack.
-      std::erase_if(options.cflags, [](const std::string& flag) {
-        return flag.starts_with("-Werror=") || flag.starts_with("-Wno-error=");
-      });
       const std::vector<tarsia_file> files = job.source->files();
       const detail::CompileRequest request(options, files);
       const int32_t code = tarsia_cache_fill(request.files(), request.n_files(), request.options());
@@ -106,14 +112,17 @@ int pack(const PackCommand& command) {
       throw std::runtime_error("'" + file +
                                "' is a library: pack takes sources; a library is loaded as it is");
     sources.push_back(std::make_unique<Source>(file));
+    sources.back()->sources.check_output(command.output);
     const std::vector<std::string>& archs = command.options.options.arch;
     if (archs.empty()) jobs.push_back({sources.back().get(), ""});
     // Of a source without CUDA these are one compile, which all of them wait for.
     for (const std::string& arch : archs) jobs.push_back({sources.back().get(), arch});
   }
+  int exit = k_done;
+  if (!knows_warnings(command.options, options_for(*sources.front(), command.options), exit)) return exit;
   uint64_t recording = 0;
   if (tarsia_record_begin(command.output.c_str(), &recording) != 0) return report_last_error(nullptr);
-  if (const int exit = compile_all(jobs, command); exit != k_done) {
+  if (exit = compile_all(jobs, command); exit != k_done) {
     tarsia_record_drop(recording);
     return exit;
   }

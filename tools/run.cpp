@@ -31,8 +31,10 @@ int run(const RunCommand& command) {
 
 int compile(const CompileCommand& command) {
   const Sources sources(command.files);
+  sources.check_output(command.output);
   const Clock clock;
   const Options options = options_for(sources, command.options, command.files.front());
+  if (int exit = k_done; !knows_warnings(command.options, options, exit)) return exit;
   const detail::CompileRequest request(options, sources.files());
   if (tarsia_compile(request.files(), request.n_files(), request.options(), command.output.c_str()) != 0)
     return report_last_error(&sources);

@@ -5,11 +5,11 @@
 // (`@name = …`), and functions (`define … @name(…) … {` to `}`).
 #include "tools/show_ir.h"
 
-#include <cxxabi.h>
 #include <elf.h>
+#include <tarsia/c_api.h>
+#include <tarsia/detail/spelling.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -52,7 +52,7 @@ std::string ir_in(const std::string& file) {
 }
 
 bool is_of_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '-';
+  return detail::is_identifier_part(c) || c == '.' || c == '$' || c == '-';
 }
 
 /// The name that begins with the sigil at `at`, "@x" or "%struct.x"; quotes stay.
@@ -66,15 +66,15 @@ std::string_view name_at(std::string_view text, std::size_t at) {
   return text.substr(at, end - at);
 }
 
-/// What C++ calls a name of LLVM's: @_Z1fi, or @"_Z1fi".
-std::string readable(std::string_view name) {
+/// The symbol of a name of LLVM's: @_Z1fi, or @"_Z1fi".
+std::string symbol_of(std::string_view name) {
   name.remove_prefix(1);
   if (name.size() > 1 && name[0] == '"') name = name.substr(1, name.size() - 2);
-  return readable_symbol(std::string(name));
+  return std::string(name);
 }
 
 struct Function {
-  std::string name;
+  std::string symbol;
   std::string_view text;  ///< with the comments before it
 };
 
@@ -96,7 +96,7 @@ class Ir {
         end = body + 2;
         // Of a function that is defined elsewhere, LLVM has a copy to inline.
         if (!line.starts_with("define available_externally "))
-          m_functions.push_back({readable(name_at(line, line.find('@'))),
+          m_functions.push_back({symbol_of(name_at(line, line.find('@'))),
                                  text.substr(std::min(comments, at), end - std::min(comments, at))});
       } else if (line.starts_with('@') || line.starts_with('%')) {
         m_definitions[name_at(line, 0)] = line;
@@ -138,10 +138,10 @@ class Ir {
 }  // namespace
 
 std::string readable_symbol(const std::string& symbol) {
-  if (!symbol.starts_with("_Z")) return symbol;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
-  return text ? text.get() : symbol;
+  char* name = nullptr;
+  if (tarsia_readable_symbol(symbol.c_str(), &name) != TARSIA_OK) return symbol;
+  const std::unique_ptr<char, decltype(&tarsia_free)> text(name, &tarsia_free);
+  return text.get();
 }
 
 bool print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown) {
@@ -159,15 +159,15 @@ bool print_ir(const std::string& path, const std::function<bool(const std::strin
     std::vector<const Function*> shown;
     std::vector<std::string_view> texts;
     for (const Function& function : ir.functions())
-      if (is_shown(function.name) && done.insert(function.name).second) {
+      if (is_shown(readable_symbol(function.symbol)) && done.insert(function.symbol).second) {
         shown.push_back(&function);
         texts.push_back(function.text);
       }
     for (const std::string_view line : ir.named_by(texts))
       std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
     for (const Function* function : shown)
-      std::printf("\n; %s\n%.*s\n", function->name.c_str(), static_cast<int>(function->text.size()),
-                  function->text.data());
+      std::printf("\n; %s\n%.*s\n", readable_symbol(function->symbol).c_str(),
+                  static_cast<int>(function->text.size()), function->text.data());
     at = end;
   }
   return !done.empty();

@@ -11,7 +11,7 @@ namespace tarsia::tools {
 /// (cflags: -emit-llvm).
 bool print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown);
 
-/// What C++ calls a symbol: "f(int)" for "_Z1fi". Names of C are what they are: a function `f` is no float.
+/// What C++ calls a symbol: "f(int)" for "_Z1fi" and "_Z1fi.cold". Names of C stay as they are.
 std::string readable_symbol(const std::string& symbol);
 
 }  // namespace tarsia::tools

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "tools/comments.h"
 #include "tools/file.h"
+#include "tools/plain_comments.h"
 
 namespace tarsia::tools {
 namespace {
@@ -94,6 +94,13 @@ void Sources::add_include_dirs(const File& file) {
   fs::path above = file.folder;
   while (deepest-- > 0) above = above.parent_path();
   add(above.string());
+}
+
+void Sources::check_output(const std::string& path) const {
+  std::error_code none;
+  for (const File& file : m_files)
+    if (fs::equivalent(file.path, path, none))
+      throw std::runtime_error("the output '" + path + "' is a source: give it another name");
 }
 
 std::vector<tarsia_file> Sources::files() const {

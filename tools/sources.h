@@ -24,6 +24,9 @@ class Sources {
   /// folders above it to which its `..` lead. Empty if no file has such an include.
   const std::vector<std::string>& include_dirs() const { return m_include_dirs; }
 
+  /// Throws std::runtime_error if a file that is to be written is one of them.
+  void check_output(const std::string& path) const;
+
   /// Returns the path of a file that a diagnostic names, as the user would write it.
   std::string shown(std::string_view file) const;
   /// Returns "file:line" with the file as the user would write it.

@@ -23,6 +23,7 @@ constexpr Metric k_counters[] = {
     {"compile_failures", "tarsia_cache_compile_failures_total", "", "Compiles that gave no module."},
     {"waits", "tarsia_cache_waits_total", "", "Misses that another caller's compile served."},
     {"forbidden", "tarsia_cache_forbidden_total", "", "Misses where no compile was allowed."},
+    {"store_failures", "tarsia_cache_store_failures_total", "", "Entries that the folder did not keep."},
 };
 
 void write(PrometheusText& text, const cache::Counts& counts) {

@@ -71,22 +71,22 @@ Json to_json(const pipeline::StoredEntry& entry, bool whole) {
   return json;
 }
 
-Json to_json(const pipeline::Explanation& told) {
-  Json json = {{"request", hex(told.request_key)},
-               {"hit", told.hit},
-               {"reason", told.reason},
-               {"files", told.n_files},
+Json to_json(const pipeline::Explanation& explanation) {
+  Json json = {{"request", hex(explanation.request_key)},
+               {"hit", explanation.hit},
+               {"reason", explanation.reason},
+               {"files", explanation.n_files},
                {"nearest", nullptr},
                {"differences", Json::array()},
                {"roots", Json::object()}};
-  if (told.nearest) {
-    Json nearest = {{"key", hex(told.nearest->module_key)}};
-    if (told.nearest->inputs) add_inputs(nearest, *told.nearest->inputs);
+  if (explanation.nearest) {
+    Json nearest = {{"key", hex(explanation.nearest->module_key)}};
+    if (explanation.nearest->inputs) add_inputs(nearest, *explanation.nearest->inputs);
     json["nearest"] = std::move(nearest);
   }
-  for (const pipeline::Difference& one : told.differences)
+  for (const pipeline::Difference& one : explanation.differences)
     json["differences"].push_back({{"input", one.input}, {"how", one.how}});
-  for (const auto& [name, path] : told.roots) json["roots"]['<' + name + '>'] = path;
+  for (const auto& [name, path] : explanation.roots) json["roots"]['<' + name + '>'] = path;
   return json;
 }
 

@@ -15,6 +15,6 @@ nlohmann::json to_json(const cache::Counts& counts);
 nlohmann::json to_json(const cache::Verified& verified);
 /// `whole`: with all inputs, and all files by their state now; else their number.
 nlohmann::json to_json(const pipeline::StoredEntry& entry, bool whole);
-nlohmann::json to_json(const pipeline::Explanation& told);
+nlohmann::json to_json(const pipeline::Explanation& explanation);
 
 }  // namespace tarsia::api

@@ -191,6 +191,20 @@ bool is_cuda_in_use() noexcept {
   return true;
 }
 
+bool is_capturing(void* stream) {
+  int status = 0;  // CU_STREAM_CAPTURE_STATUS_NONE
+  check_cuda(cuda_driver().cuStreamIsCapturing(static_cast<CuStream>(stream), &status),
+             "cuStreamIsCapturing");
+  return status != 0;
+}
+
+std::optional<bool> is_capturing_if_known(void* stream) noexcept {
+  const CudaDriver* driver = find_cuda_driver();
+  int status = 0;
+  if (!driver || driver->cuStreamIsCapturing(static_cast<CuStream>(stream), &status)) return std::nullopt;
+  return status != 0;
+}
+
 bool is_pinned_memory(const void* address) noexcept {
   constexpr int k_memory_type = 2, k_host = 1;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
   const CudaDriver* driver = is_cuda_in_use() ? find_cuda_driver() : nullptr;

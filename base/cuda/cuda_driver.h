@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,13 @@ bool is_cuda_driver_loaded() noexcept;
 
 /// Whether anything in this process has initialised CUDA. Cheap once it has; never initialises it.
 bool is_cuda_in_use() noexcept;
+
+/// Whether a stream captures a CUDA graph. Throws CudaError.
+bool is_capturing(void* stream);
+
+/// The same; none: the driver cannot tell, as of the default stream while another thread captures. Never
+/// initialises CUDA.
+std::optional<bool> is_capturing_if_known(void* stream) noexcept;
 
 /// Whether CUDA has pinned this memory of the CPU, so that GPUs may use its address. Never initialises
 /// CUDA.

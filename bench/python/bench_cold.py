@@ -12,7 +12,6 @@ bench_warm.py --caches.
 import argparse
 import pathlib
 import shutil
-import statistics
 
 import contenders
 import report
@@ -33,24 +32,6 @@ def measure(contender, rounds, keep):
     return figures
 
 
-def compare(title, members, arguments):
-    rows, ours = [], None
-    for name, contender in members.items():
-        slow = name.startswith("PyTorch")
-        if slow and arguments.without_torch:
-            continue
-        figures = measure(contender, 1 if slow else arguments.rounds, arguments.caches)
-        if isinstance(figures, str):
-            rows.append([name, "not run:", figures[:60], "", "", ""])
-            continue
-        callable_, result = (statistics.median(figure[key] for figure in figures) for key in ("callable", "result"))
-        worst = max(figure["callable"] for figure in figures)
-        ours = ours or (callable_, result)
-        rows.append([name, callable_, worst, result, callable_ / ours[0], result / ours[1]])
-    print(f"\n{title}")
-    report.print_table(["", "ms to callable", "worst", "ms to result", "this / tarsia", "to result"], rows)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
@@ -58,9 +39,13 @@ def main():
     parser.add_argument("--caches")
     arguments = parser.parse_args()
     report.print_header("bench_cold.py: first compile of a process, caches empty, worker start included")
-    compare("Host-only ReLU", contenders.HOST_CONTENDERS, arguments)
+
+    def figures(contender, slow):
+        return measure(contender, 1 if slow else arguments.rounds, arguments.caches)
+
+    report.compare("Host-only ReLU", contenders.HOST_CONTENDERS, figures, arguments.without_torch)
     if report.gpus():
-        compare("Host and device ReLU (CuPy: device alone)", contenders.CUDA_CONTENDERS, arguments)
+        report.compare("Host and device ReLU (CuPy: device alone)", contenders.CUDA_CONTENDERS, figures, arguments.without_torch)
 
 
 if __name__ == "__main__":

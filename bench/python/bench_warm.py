@@ -10,7 +10,6 @@ once.
 
 import argparse
 import pathlib
-import statistics
 
 import contenders
 import report
@@ -33,24 +32,6 @@ def measure(contender, folder, rounds):
     return figures
 
 
-def compare(title, members, arguments, folder):
-    rows, ours = [], None
-    for name, contender in members.items():
-        slow = name.startswith("PyTorch")
-        if slow and arguments.without_torch:
-            continue
-        figures = measure(contender, folder, min(arguments.rounds, 3) if slow else arguments.rounds)
-        if isinstance(figures, str):
-            rows.append([name, "not run:", figures[:60], "", "", ""])
-            continue
-        callable_, result = (statistics.median(figure[key] for figure in figures) for key in ("callable", "result"))
-        worst = max(figure["callable"] for figure in figures)
-        ours = ours or (callable_, result)
-        rows.append([name, callable_, worst, result, callable_ / ours[0], result / ours[1]])
-    print(f"\n{title}")
-    report.print_table(["", "ms to callable", "worst", "ms to result", "this / tarsia", "to result"], rows)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
@@ -60,9 +41,13 @@ def main():
     report.print_header("bench_warm.py: a new process, everything cached")
     with report.fresh_folder() as folder:
         folder = arguments.caches or folder
-        compare("Host-only ReLU", contenders.HOST_CONTENDERS, arguments, folder)
+
+        def figures(contender, slow):
+            return measure(contender, folder, min(arguments.rounds, 3) if slow else arguments.rounds)
+
+        report.compare("Host-only ReLU", contenders.HOST_CONTENDERS, figures, arguments.without_torch)
         if report.gpus():
-            compare("Host and device ReLU (CuPy: device alone)", contenders.CUDA_CONTENDERS, arguments, folder)
+            report.compare("Host and device ReLU (CuPy: device alone)", contenders.CUDA_CONTENDERS, figures, arguments.without_torch)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,26 @@ def format_number(cell):
     if not isinstance(cell, float):
         return str(cell)
     return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.1f}" if abs(cell) >= 100 else f"{cell:.2f}"
+
+
+def compare(title, members, measure, without_torch):
+    """A table of contenders, by name, whose first is Tarsia's. `measure(contender, slow)` gives the figures of all rounds, or a
+    text that says why there are none; PyTorch is slow."""
+    rows, ours = [], None
+    for name, contender in members.items():
+        slow = name.startswith("PyTorch")
+        if slow and without_torch:
+            continue
+        figures = measure(contender, slow)
+        if isinstance(figures, str):
+            rows.append([name, "not run:", figures[:60], "", "", ""])
+            continue
+        callable_, result = (statistics.median(figure[key] for figure in figures) for key in ("callable", "result"))
+        worst = max(figure["callable"] for figure in figures)
+        ours = ours or (callable_, result)
+        rows.append([name, callable_, worst, result, callable_ / ours[0], result / ours[1]])
+    print(f"\n{title}")
+    print_table(["", "ms to callable", "worst", "ms to result", "this / tarsia", "to result"], rows)
 
 
 CACHES = ("TARSIA_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TVM_FFI_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "HOME")

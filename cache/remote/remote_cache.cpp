@@ -148,17 +148,18 @@ std::size_t drop_signed_by(DiskStore& disk, const std::set<KeyId>& revoked) {
   if (revoked.empty()) return dropped;
   for_each_file(disk.root(), [&](const StoreFile& file) {
     if (file.folder != kind_name(Kind::module) || !file.is_file() || file.is_temporary()) return;
-    // The mark is the last before the footer. A link is none of ours, and is not followed.
+    // The marks are the last before the footer. A link is none of ours, and is not followed.
     UniqueFd fd;
     struct stat status;
-    std::array<char, k_mark_size> last;
     if (open_regular(file.path, fd, status) != 0) return;
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    if (size < k_footer_size + last.size() ||
-        read_at(fd.get(), last.data(), last.size(), size - k_footer_size - last.size()) != 0)
-      return;
-    const std::optional<KeyId> id = marked_signer({last.data(), last.size()});
-    if (!id || !revoked.contains(*id)) return;
+    bool is_revoked = false;
+    std::array<char, k_mark_size> mark;
+    const std::string_view text(mark.data(), mark.size());
+    for (auto end = static_cast<std::uint64_t>(status.st_size) - k_footer_size;
+         !is_revoked && end >= mark.size() && end < static_cast<std::uint64_t>(status.st_size) &&
+         read_at(fd.get(), mark.data(), mark.size(), end -= mark.size()) == 0 && has_mark(text);)
+      is_revoked = is_signed_by_any(text, revoked);
+    if (!is_revoked) return;
     const auto name = entry_name(file);
     if (!name || !disk.remove(Kind::module, name->key)) return;
     log().warn("the module {} goes: its signer's key is revoked", hex(name->key).substr(0, 12));
@@ -253,8 +254,8 @@ std::optional<NewModule> RemoteCache::fetch_from(Tier& tier, const Request& requ
     return std::nullopt;
   }
   NewModule brought{.key = *key, .bytes = std::move(entry.payload), .meta = std::move(entry.meta)};
-  brought.meta += k_mark;
-  LittleWriter(brought.meta).raw(signer);
+  brought.meta = without_marks(brought.meta);
+  add_mark(brought.meta, signer);
   const auto with_key = [&](const Manifest& manifest) {
     return *std::ranges::find(manifest.sets(), *key, &DependencySet::module_key);
   };
@@ -412,8 +413,10 @@ bool RemoteCache::put(Tier& tier, const Job& job) {
   Hit hit;
   const Manifest ours = portable(list_on(m_disk, job.shared));
   const auto set = std::ranges::find(ours.sets(), job.module, &DependencySet::module_key);
-  // Of use here alone, or evicted already.
-  if (set == ours.sets().end() || m_disk.find(Kind::module, job.module, true, hit) != Lookup::hit)
+  // Of use here alone, or evicted already; or another's of the same key lies there, which is not ours to
+  // sign.
+  if (set == ours.sets().end() || m_disk.find(Kind::module, job.module, true, hit) != Lookup::hit ||
+      has_mark(hit.entry.meta))
     return false;
   const SigningKey* signer = m_signing ? &*m_signing : nullptr;
   std::size_t sent_size = 0;
@@ -439,7 +442,7 @@ bool RemoteCache::put(Tier& tier, const Job& job) {
     }
   };
   // The module first, so that a list never names one that is not there yet.
-  const std::string_view meta = without_mark(hit.entry.meta);
+  const std::string_view meta = hit.entry.meta;
   if (!send_one(Kind::module, job.module, hit.entry.payload, meta)) return false;
   // What others found out about the same request stays known.
   Manifest list;

@@ -39,6 +39,20 @@ std::string config_path() {
   return {};
 }
 
+/// ~/ at the beginning of each path, which no shell has replaced in a file.
+std::string from_home(std::string_view text) {
+  const char* home = std::getenv("HOME");
+  std::string whole;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = i == 0 || std::string_view(",: \t").find(text[i - 1]) != std::string_view::npos;
+    if (home && *home == '/' && begins && text.substr(i).starts_with("~/"))
+      whole += home;
+    else
+      whole += text[i];
+  }
+  return whole;
+}
+
 using Values = std::map<std::string, std::string, std::less<>>;
 
 Values read_config(const std::string& path) {
@@ -53,7 +67,8 @@ Values read_config(const std::string& path) {
     // Nobody asked for the file that is looked for by default.
     if ((error == ENOENT || error == ENOTDIR) && !std::getenv("TARSIA_CONFIG")) return {};
     if (error == EMFILE || error == ENFILE) raise_errno("cannot open " + path, error);
-    throw refuse(errno_message("it cannot be opened", error));
+    throw refuse(errno_message("it cannot be opened", error) +
+                 "; let this user read it, or set TARSIA_CONFIG to another file, or to nothing");
   }
   if (const std::string why = distrust(path, status); !why.empty()) throw refuse(why);
   constexpr std::uint64_t k_largest = 1 << 20;
@@ -70,10 +85,13 @@ Values read_config(const std::string& path) {
     const std::string_view name = trimmed(line.substr(0, equals));
     bool known = false;
     for (const Name& one : k_names) known = known || one.in_file == name;
+    if (known && values.contains(name))
+      throw refuse("line " + std::to_string(number) + " gives " + std::string(name) +
+                   " a second time: several values stand in one line, with commas");
     if (equals == line.npos || !known)
       throw refuse("line " + std::to_string(number) +
                    " is none of: remote = URL, trust = FILES, sign_key = FILE, remote_access = read");
-    values[std::string(name)] = trimmed(line.substr(equals + 1));
+    values[std::string(name)] = from_home(trimmed(line.substr(equals + 1)));
   }
   return values;
 }
@@ -140,6 +158,10 @@ RemoteSettings RemoteSettings::read() {
           " of its URLs does not begin with http://, https:// or redis://; a comma in a password is %2C");
   settings.sign_key = value_of(k_sign_key, values);
   settings.trust = words(value_of(k_trust, values), ",:");
+  // Variables that are unset leave such a text behind, and nobody means to trust everybody by it.
+  if (settings.trust.empty() && !value_of(k_trust, values).empty())
+    throw ArgumentError::value_error(
+        "TARSIA_TRUST is set, and names no file of public keys: name one, or unset it");
   settings.unsigned_ = std::erase(settings.trust, "unsafe-unsigned") > 0;
   const std::string access(value_of(k_access, values));
   if (access == "read")

@@ -66,7 +66,7 @@ const Library& library() {
 /// One run, which several threads work on.
 struct Run {
   const Flow::Step& step;
-  ToldOrder& order;
+  TsanOrder& order;
   std::fenv_t numbers{};  ///< how the caller's thread rounds, and what becomes of denormals
   std::atomic<std::uint32_t> failed{k_none};
   std::atomic<bool> is_interrupted{false};
@@ -125,11 +125,11 @@ bool Flow::is_usable() const {
 Flow::Result Flow::run(const Step& step) {
   Run run{step, m_order};
   std::fegetenv(&run.numbers);
-  ToldOrder::begin_run(&run);
+  TsanOrder::begin_run(&run);
   const bool is_complete = library().run(
       m_flow,
       [](void* with, std::uint32_t s) {
-        ToldOrder::enter_run(with);
+        TsanOrder::enter_run(with);
         Run& r = *static_cast<Run*>(with);
         r.order.begin_step(s);
         r.work(s);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/flow/flow_abi.h"
-#include "graph/flow/told_order.h"
+#include "graph/flow/tsan_order.h"
 #include "graph/lanes.h"
 
 namespace tarsia::graph {
@@ -48,7 +48,7 @@ class Flow {
   Flow(void* flow, std::uint32_t n, std::span<const FlowEdge> edges);
   void* m_flow;
   int m_process;
-  ToldOrder m_order;
+  TsanOrder m_order;
 };
 
 }  // namespace tarsia::graph

@@ -126,6 +126,19 @@ static inline void tarsia_options_init(tarsia_options* options) {
 TARSIA_API int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files,
                                       const tarsia_options* options, tarsia_library** library);
 
+/// A suffix by which a file's name says the language of its text.
+typedef struct tarsia_suffix {
+  const char* suffix;    ///< such as ".cpp"
+  const char* language;  ///< "c", "c++" or "cuda"
+} tarsia_suffix;
+
+/// Returns the suffixes of sources and sets `*n` to their number. They live forever.
+TARSIA_API const tarsia_suffix* tarsia_source_suffixes(uint64_t* n);
+
+/// Whether a text has a word or an include that only CUDA knows, outside of comments and strings: 1 or 0. A
+/// source whose name says no language is compiled as CUDA then.
+TARSIA_API int32_t tarsia_mentions_cuda(const char* text, uint64_t bytes);
+
 /// Loads a library that was built ahead of time, from a private copy of the file. Hands over one reference to
 /// `*library`. Error: TARSIA_LOAD_ERROR.
 TARSIA_API int32_t tarsia_load(const char* path, tarsia_library** library);
@@ -196,6 +209,10 @@ TARSIA_API const char* const* tarsia_library_symbols(const tarsia_library* libra
 /// Returns the address of a symbol that the library shows to others; null if it shows none of that name. It
 /// is valid as long as the library.
 TARSIA_API void* tarsia_library_symbol(const tarsia_library* library, const char* name);
+
+/// Writes what C++ calls a symbol, without what compilers append to tell copies of a function apart: "f(int)"
+/// for "_Z1fi" and "_Z1fi.cold". Names of C stay as they are. Free `*name` with tarsia_free.
+TARSIA_API int32_t tarsia_readable_symbol(const char* symbol, char** name);
 
 /// Returns a path that no other library has. dlopen() of this path, in this process and as long as the
 /// library lives, gives the library again.

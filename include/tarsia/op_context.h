@@ -188,7 +188,7 @@ TARSIA_DETAIL_SUPPORT void check_object(const tarsia_bind_info* info_, const voi
                      << where_ << ") has no "
                      << (is_state_ ? "state: declare .state(f), whose f gives a new S"
                                    : "params: declare .attribute(\"name\", &P::name), or .params<P>()"));
-  if (!op_ || op_->size < __builtin_offsetof(tarsia_op, state_type) + sizeof op_->state_type) return;
+  if (!op_ || !TARSIA_DETAIL_HAS_FIELD(*op_, state_type)) return;
   const char* const declared_ = is_state_ ? op_->state_type : op_->params_type;
   if (!are_other_types(declared_, asked_)) return;
   const TypeText is_(declared_), other_(asked_);

@@ -13,6 +13,7 @@
 
 #include <tarsia/detail/adapter.h>
 #include <tarsia/detail/dims.h>
+#include <tarsia/detail/dtype_names.h>
 #include <tarsia/device.h>
 
 /// Whether two dtypes are the same.
@@ -291,9 +292,12 @@ class Tensor {
   bool m_read_only;
 };
 
-/// Writes the name of a dtype, as in "float32", to `text`, which has 16 bytes. Returns `text`.
+/// Writes the name of a dtype, as in "float32", to `text`, which has 16 bytes. Returns `text`. A longer name
+/// is cut.
 TARSIA_DETAIL_SUPPORT const char* name_of(DType d_, char* text_) {
-  const char* base_ = d_.code == TARSIA_INT       ? "int"
+  const char* const known_ = detail::element_name(d_);
+  const char* base_ = known_                      ? known_
+                      : d_.code == TARSIA_INT     ? "int"
                       : d_.code == TARSIA_UINT    ? "uint"
                       : d_.code == TARSIA_FLOAT   ? "float"
                       : d_.code == TARSIA_BFLOAT  ? "bfloat"
@@ -301,13 +305,13 @@ TARSIA_DETAIL_SUPPORT const char* name_of(DType d_, char* text_) {
                       : d_.code == TARSIA_BOOL    ? "bool"
                                                   : "dtype";
   char* w_ = text_;
-  while (*base_) *w_++ = *base_++;
-  if (d_.code != TARSIA_BOOL) {
+  while (*base_ && w_ < text_ + 15) *w_++ = *base_++;
+  if (!known_ && d_.code != TARSIA_BOOL) {
     if (d_.bits >= 100) *w_++ = char('0' + d_.bits / 100);
     if (d_.bits >= 10) *w_++ = char('0' + d_.bits / 10 % 10);
     *w_++ = char('0' + d_.bits % 10);
   }
-  if (d_.lanes > 1 && d_.lanes < 10) *w_++ = 'x', *w_++ = char('0' + d_.lanes);
+  if (d_.lanes > 1 && d_.lanes < 10 && w_ < text_ + 14) *w_++ = 'x', *w_++ = char('0' + d_.lanes);
   *w_ = 0;
   return text_;
 }
@@ -459,8 +463,7 @@ TARSIA_DETAIL_SUPPORT void check_interrupt() {
 /// and from then on until the call ends. The call then raises the caller's exception, whatever it returns.
 TARSIA_DETAIL_SUPPORT bool interrupted() {
   const tarsia_host* host_ = detail::attached();
-  return host_->size >= __builtin_offsetof(tarsia_host, interrupted) + sizeof(host_->interrupted) &&
-         host_->interrupted() != 0;
+  return TARSIA_DETAIL_HAS_FIELD(*host_, interrupted) && host_->interrupted() != 0;
 }
 
 /// Returns the device's random states, as Context::random_states does. `kind` is 1 for std::mt19937 on the

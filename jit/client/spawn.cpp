@@ -138,7 +138,10 @@ class ChildStack {
 
 /// Starts the child and waits until it runs another program or failed to. Returns its pid, or -errno.
 pid_t start_child(Child& child, int& pidfd) {
-  // ThreadSanitizer does not follow a clone. It turns this into a fork.
+  // Work-around: ThreadSanitizer does not follow clone.
+  // Trigger: a child that shares this process's memory, by clone. Symptom: it knows nothing
+  // of the child, which runs in the memory that it watches. It turns vfork into a fork. Removal: it follows
+  // clone.
   if (is_in_process(*sanitizer_of_mode("thread"))) {
     const pid_t pid = ::vfork();
     // It execs or ends, after calls that signal handlers may make.

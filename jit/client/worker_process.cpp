@@ -102,7 +102,11 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
   }
   if (status == Channel::Status::closed) {
     const Death death = worker->bury();
-    const std::string what = "the compiler " + program.path + " " + death.how + " as it started";
+    std::string what = "the compiler " + program.path + " " + death.how + " as it started";
+    constexpr std::uint64_t k_little = std::uint64_t{512} << 20;
+    if (program.memory_bytes != 0 && program.memory_bytes < k_little)
+      what += ", with the " + std::to_string(program.memory_bytes >> 20) +
+              " MiB that TARSIA_COMPILER_MEMORY_MB allows it";
     if (death.end == End::out_of_memory) throw ResourceLimit(what, death.last_words);
     throw CompilerCrashed(what + (death.last_words.empty() ? "" : ": " + death.last_words), death.last_words);
   }
@@ -154,17 +158,17 @@ void WorkerProcess::end_connection() {
 
 WorkerProcess::Death WorkerProcess::end_borrowed() {
   Message answer;
-  WorkerEnd told{static_cast<int>(End::withdrawn), "was withdrawn by its service", {}};
+  WorkerEnd last{static_cast<int>(End::withdrawn), "was withdrawn by its service", {}};
   try {
     kill();
     if (m_service->receive(answer, Clock::now() + 5s) == Channel::Status::ok &&
         answer.type == frame_type(ServiceMessage::worker_ended))
-      told = decode_worker_end(answer.payload);
+      last = decode_worker_end(answer.payload);
   } catch (const Error& error) {
     log().debug("the service does not tell how a worker ended: {}", error.what());
   }
   end_connection();
-  return {static_cast<End>(told.end), told.how, told.last_words};
+  return {static_cast<End>(last.end), last.how, last.last_words};
 }
 
 Channel::Status WorkerProcess::confine(const CompileRequest& request, Deadline deadline) {

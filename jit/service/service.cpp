@@ -66,10 +66,11 @@ struct Connection {
 class Service::Loop {
  public:
   explicit Loop(ServiceSettings settings) : m_settings(std::move(settings)), m_listener(m_settings.socket) {
-    if (m_settings.workers == 0) m_settings.workers = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    if (m_settings.workers == 0) m_settings.workers = cores;
     if (m_settings.per_client == 0) m_settings.per_client = m_settings.workers;
-    // Those that cannot be started now are tried again while it runs.
-    while (m_workers.size() < m_settings.workers && start_worker()) {
+    // More than that, and those that cannot be started now, are started while it runs.
+    while (m_workers.size() < std::min(m_settings.workers, cores) && start_worker()) {
     }
   }
 
@@ -102,7 +103,8 @@ class Service::Loop {
       watched.push_back({one.lent ? -1 : one.process->channel().fd(), POLLIN, 0});
       workers.push_back(&one);
     }
-    const auto longest = std::chrono::milliseconds(accepts ? k_look_again : k_no_descriptors);
+    auto longest = std::chrono::milliseconds(accepts ? k_look_again : k_no_descriptors);
+    if (may_start()) longest = {};
     if (::poll(watched.data(), watched.size(), static_cast<int>(longest.count())) < 0 && errno != EINTR)
       raise_errno("the service cannot wait for its sockets", errno);
     if (watched[0].revents != 0) return false;
@@ -172,13 +174,13 @@ class Service::Loop {
   }
 
   void answer_http(Connection& one) {
-    std::string told = prometheus_text(figures());
+    std::string body = prometheus_text(figures());
     try {
-      if (m_settings.more_figures) told += m_settings.more_figures();
+      if (m_settings.more_figures) body += m_settings.more_figures();
     } catch (const Error& error) {
       log().info("the service lacks some figures: {}", error.what());
     }
-    const std::string text = http_answer(told);
+    const std::string text = http_answer(body);
     static_cast<void>(::send(one.channel.fd(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     ::shutdown(one.channel.fd(), SHUT_WR);
     char rest[4096];  // unread bytes would make the kernel reset the connection, and the answer with it
@@ -348,13 +350,15 @@ class Service::Loop {
       if (!answers(one)) end(one, m_figures.crashed);
     }
     std::erase_if(m_workers, [](const Worker& one) { return !one.process; });
-    while (m_workers.size() < m_settings.workers && Clock::now() >= m_start_after && start_worker()) {
-    }
+    // One at a time: who wants to be served, or to stop it, waits for no more than that.
+    if (may_start()) start_worker();
     // Nobody else starts one for them.
     if (!m_workers.empty()) return;
     for (Connection& one : m_connections)
       if (one.state == Connection::waiting) refuse(one, "its compilers cannot be started");
   }
+
+  bool may_start() const { return m_workers.size() < m_settings.workers && Clock::now() >= m_start_after; }
 
   bool start_worker() {
     try {

@@ -368,7 +368,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
                                               "leading includes kept"};
   m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
   if (prelude.needs_openmp) return {.needs_openmp = true};
-  stand_on(prelude, unit);
+  use_prelude(prelude, unit);
 
   // 2. Parse. Behind the leading includes it may be held, for the sources to come, or written.
   HostHooks hooks;
@@ -423,11 +423,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   if (!is_cell || is_heavy) host.reset();
   // The text is parsed once more then, and may be parsed on top of them.
   if (!result.ok && !result.needs_unknown_references) writer.cancel();
-  const auto waited = Clock::now();
-  if (auto bytes = writer.finish()) {
-    m_parts.keep(PartKind::prelude, *key, std::move(*bytes));
-    m_result.timings.emplace_back("leading includes written", milliseconds_since(waited));
-  }
+  if (key) keep_leading(writer, *key);
   // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
   if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);
   unit.macros = nullptr;
@@ -452,7 +448,7 @@ std::unique_ptr<HostClang> Compile::begin_host(const Prelude& prelude, Digest& k
   unit.request = &m_request;
   unit.file = &m_request.files.front();
   unit.language = language_of(*unit.file, m_request.cuda);
-  stand_on(prelude, unit);
+  use_prelude(prelude, unit);
   const auto found = key_of_begun(unit, prelude);
   auto files = make_files();
   if (!found || !reaches(*files, prelude)) return nullptr;
@@ -503,7 +499,7 @@ llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& 
   return files;
 }
 
-void Compile::stand_on(const Prelude& prelude, HostUnit& unit) {
+void Compile::use_prelude(const Prelude& prelude, HostUnit& unit) {
   if (!prelude.top) return;
   unit.prelude = prelude_path(prelude.top->depth);
   unit.covered = prelude.covered;
@@ -518,7 +514,7 @@ CompileResult Compile::complete() {
   unit.language = language_of(*unit.file, m_request.cuda);
   const Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
                                                          [&] { return make_files(); });
-  stand_on(prelude, unit);
+  use_prelude(prelude, unit);
   Completions found = complete_host(unit, files_behind(prelude));
   m_result.typed = std::move(found.typed);
   m_result.completions = std::move(found.completions);

@@ -80,11 +80,14 @@ class Compile {
   void write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
                      ChildWriter& writer);
 
+  /// Waits for what write_leading() has begun, if it has, and keeps that.
+  void keep_leading(ChildWriter& writer, const Digest& key);
+
   /// Answers CompileRequest::complete_line.
   CompileResult complete();
 
   /// The unit that is parsed behind the prelude, which must outlive its use.
-  static void stand_on(const Prelude& prelude, HostUnit& unit);
+  static void use_prelude(const Prelude& prelude, HostUnit& unit);
 
   /// Clang for the unit, behind the prelude: one that has begun before, or a new one.
   std::unique_ptr<HostClang> clang_for(const HostUnit& unit, const Prelude& prelude);

@@ -13,6 +13,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "jit/build_id.h"
+#include "jit/worker/device/diagnostic_list.h"
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/ptx.h"
 #include "jit/worker/device_limits.h"
@@ -39,10 +40,6 @@ Diagnostic never_named(const KernelUse& kernel, const std::string& file) {
 constexpr std::ptrdiff_t k_errors_that_nvrtc_tells = 100;
 constexpr int k_most_rounds_cut_off = 3;
 constexpr char k_why_header_kernels[] = "host code launches kernels of headers, which NVRTC cannot compile";
-
-bool is_error(const Diagnostic& one) {
-  return one.severity >= Severity::error;
-}
 
 void add_images(DeviceUnit& unit, const std::vector<FatbinEntry>& images) {
   for (const FatbinEntry& image : images) unit.images.push_back({image.arch, image.bytes});
@@ -143,8 +140,7 @@ bool DeviceJob::leave_out_refused_doubts(const std::vector<Diagnostic>& diagnost
   std::erase_if(doubts, [&](const Doubt& doubt) {
     const std::string name = name_below(m_request.options.include_dirs, doubt.file);
     if (std::none_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) {
-          return d.severity >= Severity::error && d.file == name && d.line >= doubt.first_line &&
-                 d.line <= doubt.last_line;
+          return is_error(d) && d.file == name && d.line >= doubt.first_line && d.line <= doubt.last_line;
         }))
       return false;
     auto blank = [&](SourceFile& file) {
@@ -248,10 +244,18 @@ void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
   }
 }
 
-void DeviceJob::run_nvrtc(Outcome& outcome) {
-  DeviceRequest request = make_request();
-  DevicePlan plan = plan_device(request);
+// Messages name the slice's files as the user does.
+void DeviceJob::name_files(std::vector<Diagnostic>& diagnostics) const {
+  for (Diagnostic& diagnostic : diagnostics)
+    for (const SourceFile& file : m_slice.files)
+      if (file.name != m_slice.main_file &&
+          diagnostic.file == name_below(m_request.options.include_dirs, file.name)) {
+        diagnostic.file = file.name;
+        break;
+      }
+}
 
+DeviceResult DeviceJob::kept_or_compiled(const DeviceRequest& request, const DevicePlan& plan, bool& reused) {
   // The plan's own key covers all but holds lines. These are of the same things without those that nobody
   // sees: of files in which no line can be seen, and of those of which no message tells a line.
   const ShownLines shown(m_request, m_slice);
@@ -279,60 +283,62 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
   };
   std::optional<DeviceResult> result = kept(key);
   if (!result) result = kept(key_with_lines);
-  outcome.reused = result.has_value();
-  if (result) result->dependencies = plan.dependencies;  // those of this place, with the same contents
-  if (!result) {
-    try {
-      result = compile(request, plan);
-    } catch (const std::bad_alloc&) {
-      throw;  // no fault of the text's: it ends the worker
-    } catch (const std::exception& error) {
-      result.emplace();
-      Diagnostic diagnostic;
-      diagnostic.file = m_slice.main_file;
-      diagnostic.message = error.what();
-      result->diagnostics.push_back(std::move(diagnostic));
-    }
-    const bool tells_lines = std::ranges::any_of(result->diagnostics, [&](const Diagnostic& one) {
-      return one.line > 0 && lineless.contains(one.file);
-    });
-    if (result->ok && result->keyed && (keeps_lines(m_request.options) || !names_folder(*result, request)))
-      m_parts.keep(PartKind::device, tells_lines ? key_with_lines : key, to_bytes(*result));
+  reused = result.has_value();
+  if (result) {
+    result->dependencies = plan.dependencies;  // those of this place, with the same contents
+    return std::move(*result);
   }
-  outcome.ok = result->ok;
-  outcome.invalid = result->invalid;
-  outcome.diagnostics = std::move(result->diagnostics);
+  try {
+    result = compile(request, plan);
+  } catch (const std::bad_alloc&) {
+    throw;  // no fault of the text's: it ends the worker
+  } catch (const std::exception& error) {
+    result.emplace();
+    Diagnostic diagnostic;
+    diagnostic.file = m_slice.main_file;
+    diagnostic.message = error.what();
+    result->diagnostics.push_back(std::move(diagnostic));
+  }
+  const bool tells_lines = std::ranges::any_of(result->diagnostics, [&](const Diagnostic& one) {
+    return one.line > 0 && lineless.contains(one.file);
+  });
+  if (result->ok && result->keyed && (keeps_lines(m_request.options) || !names_folder(*result, request)))
+    m_parts.keep(PartKind::device, tells_lines ? key_with_lines : key, to_bytes(*result));
+  return std::move(*result);
+}
+
+void DeviceJob::run_nvrtc(Outcome& outcome) {
+  const DeviceRequest request = make_request();
+  const DevicePlan plan = plan_device(request);
+  DeviceResult result = kept_or_compiled(request, plan, outcome.reused);
+  outcome.ok = result.ok;
+  outcome.invalid = result.invalid;
+  outcome.diagnostics = std::move(result.diagnostics);
   if (!outcome.ok) {
     explain_limits(m_slice, outcome.diagnostics);
     messages().explain(outcome.diagnostics);
   }
   place_spills(outcome.diagnostics);
-  for (Diagnostic& diagnostic : outcome.diagnostics)
-    for (const SourceFile& file : m_slice.files)
-      if (file.name != m_slice.main_file &&
-          diagnostic.file == name_below(m_request.options.include_dirs, file.name)) {
-        diagnostic.file = file.name;
-        break;
-      }
-  outcome.dependencies = std::move(result->dependencies);
-  outcome.timings = std::move(result->timings);
+  name_files(outcome.diagnostics);
+  outcome.dependencies = std::move(result.dependencies);
+  outcome.timings = std::move(result.timings);
   if (!outcome.ok) return;
 
   size_t lowered = 0, managed = 0;
   for (const KernelUse& kernel : m_slice.kernels)
-    outcome.unit.kernel_symbols.push_back(kernel.extern_c ? kernel.mangled : result->lowered.at(lowered++));
+    outcome.unit.kernel_symbols.push_back(kernel.extern_c ? kernel.mangled : result.lowered.at(lowered++));
   const auto is_ptx = [](const FatbinEntry& image) { return image.arch.starts_with("compute_"); };
-  const auto ptx = std::ranges::find_if(result->images, is_ptx);
-  if (has_foreign_variables() && ptx != result->images.end()) {
+  const auto ptx = std::ranges::find_if(result.images, is_ptx);
+  if (has_foreign_variables() && ptx != result.images.end()) {
     if (!check_variables(ptx->bytes, outcome.unit.kernel_symbols, outcome)) return;
-    if (!m_request.options.ptx) result->images.erase(ptx);  // nobody asked for it
+    if (!m_request.options.ptx) result.images.erase(ptx);  // nobody asked for it
   }
   for (const DeviceVariable& variable : m_slice.variables) {
     if (kernels_alone()) break;
-    outcome.unit.variable_symbols.push_back(variable.managed ? result->managed.at(managed++)
-                                                             : result->lowered.at(lowered++));
+    outcome.unit.variable_symbols.push_back(variable.managed ? result.managed.at(managed++)
+                                                             : result.lowered.at(lowered++));
   }
-  add_images(outcome.unit, result->images);
+  add_images(outcome.unit, result.images);
 }
 
 void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {

@@ -58,12 +58,15 @@ class DeviceJob {
   /// `kernels`: the symbols of the slice's kernels.
   bool check_variables(const std::string& ptx, const std::vector<std::string>& kernels,
                        Outcome& outcome) const;
+  /// What NVRTC makes of the request, or what is kept of an earlier compile.
+  DeviceResult kept_or_compiled(const DeviceRequest& request, const DevicePlan& plan, bool& reused);
   void run_nvrtc(Outcome& outcome);
   void run_clang(Outcome& outcome, const std::string& why);
   bool add_header_kernels(Outcome& outcome) const;
   Digest key_of_headers() const;
   NvrtcMessages messages() const { return {m_slice, m_request.options}; }
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
+  void name_files(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;
 

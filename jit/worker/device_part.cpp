@@ -5,31 +5,12 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "jit/rough_text.h"
 #include "jit/worker/device/device_plan.h"
 
 namespace tarsia::jit {
-namespace {
 
-// Words of a text, outside of comments or not: more words are found than there are, never fewer.
-template <class Visit>
-void for_each_word(llvm::StringRef text, const Visit& visit) {
-  const auto is_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t i = 0; i < text.size();) {
-    const size_t begin = i;
-    while (i < text.size() && is_word(text[i])) ++i;
-    if (i > begin) visit(text.slice(begin, i));
-    i += i == begin;
-  }
-}
-
-size_t end_of_line(llvm::StringRef text, size_t at) {
-  for (; at < text.size() && text[at] != '\n'; ++at)
-    if (text[at] == '\\' && text.substr(at + 1).ltrim('\r').starts_with("\n")) at = text.find('\n', at);
-  return at;
-}
-
-}  // namespace
-
+// Words are taken from comments, too: more are found than there are, never fewer.
 ShownLines::ShownLines(const CompileRequest& request, const DeviceSlice& slice)
     : m_all(keeps_lines(request.options)) {
   // A macro tells the line of whoever uses it.

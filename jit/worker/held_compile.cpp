@@ -93,4 +93,12 @@ void Compile::write_leading(const LeadingParse& parse, const SourceFileSystem& f
   });
 }
 
+void Compile::keep_leading(ChildWriter& writer, const Digest& key) {
+  const auto start = Clock::now();
+  std::optional<std::string> bytes = writer.finish();
+  if (!bytes) return;
+  m_parts.keep(PartKind::prelude, key, std::move(*bytes));
+  m_result.timings.emplace_back("leading includes written", milliseconds_since(start));
+}
+
 }  // namespace tarsia::jit

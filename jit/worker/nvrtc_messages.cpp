@@ -49,6 +49,17 @@ int line_of_word(llvm::StringRef text, llvm::StringRef word) {
   return 0;
 }
 
+/// Whether a line may have one of GNU's extensions, which nvcc and Clang take on the device and NVRTC does
+/// not: statements as an expression, compound literals of arrays, a ?: b, case 1 ... 5, __extension__.
+bool may_have_gnu_extension(llvm::StringRef text, int line) {
+  for (; line > 1 && !text.empty(); --line) text = text.split('\n').second;
+  const llvm::StringRef one = text.split('\n').first;
+  for (size_t at = 0; (at = one.find('?', at)) != one.npos;)
+    if (one.substr(++at).ltrim().starts_with(":")) return true;
+  return one.contains("({") || one.contains("]){") || one.contains("]) {") || one.contains("...") ||
+         one.contains("__extension__");
+}
+
 }  // namespace
 
 NvrtcMessages::NvrtcMessages(const DeviceSlice& slice, const CompileOptions& options)
@@ -83,7 +94,7 @@ const HostName* NvrtcMessages::find_member(const std::string& symbol) const {
   return found == m_slice.refused.end() ? nullptr : &*found;
 }
 
-void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
+void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic, const char* does, const char* remedy) const {
   const std::string symbol = llvm::StringRef(diagnostic.message).split('\'').second.split('\'').first.str();
   const std::string full = without_arguments(symbol);
   const size_t scope = full.rfind("::");
@@ -98,8 +109,8 @@ void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
     return;
   }
   // Nothing of the host's: the device's own, declared and not defined.
-  diagnostic.message = "device code calls '" + symbol +
-                       "', which is defined nowhere in this source; define it here, marked __device__";
+  diagnostic.message = std::string("device code ") + does + " '" + symbol +
+                       "', which is defined nowhere in this source; " + remedy;
   for (const SourceFile& file : m_slice.files) {
     diagnostic.line = line_of_word(file.text, name);
     if (diagnostic.line == 0) continue;
@@ -122,7 +133,12 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
       continue;
     }
     if (diagnostic.message.starts_with("ptxas: Unresolved extern function")) {
-      explain_unresolved(diagnostic);
+      explain_unresolved(diagnostic, "calls", "define it here, marked __device__");
+      continue;
+    }
+    if (diagnostic.message.starts_with("ptxas: Unresolved extern variable")) {
+      explain_unresolved(diagnostic, "uses",
+                         "define it here, with its size, marked __device__ or __constant__");
       continue;
     }
     const HostName* found = find_host_name(missing_name(diagnostic.message));
@@ -179,7 +195,13 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
   for (const Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.severity < Severity::error) continue;
     const llvm::StringRef text = diagnostic.message;
+    // Defined nowhere, and without a size: Clang would define it with one element.
+    if (text.starts_with("ptxas: Unresolved extern variable")) continue;
     if (!is_users_file(diagnostic.file)) return true;
+    const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);
+    if ((text.contains("expected a") || text.contains("\"__extension__\"")) &&
+        may_have_gnu_extension(file->text, diagnostic.line))
+      return true;
     if (std::ranges::any_of(k_users, [&](const char* words) { return text.contains(words); })) continue;
     if (const llvm::StringRef name = missing_name(text); !name.empty() && !is_lost(name)) continue;
     return true;

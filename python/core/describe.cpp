@@ -1,6 +1,8 @@
 // Builds the Python objects that describe functions, ops and attributes.
 #include "python/core/describe.h"
 
+#include <tarsia/detail/support.h>
+
 #include "python/core/dtype.h"
 
 namespace tarsia::python {
@@ -43,10 +45,6 @@ PyObject* describe_ports(const tarsia_port* ports, uint32_t n) {
       n, [&](uint64_t i) { return Py_BuildValue("Ni", text_object(ports[i].name), ports[i].flags); });
 }
 
-bool names_inputs(const tarsia_op& op) {
-  return op.size >= offsetof(tarsia_op, name_inputs) + sizeof op.name_inputs && op.name_inputs;
-}
-
 PyObject* value_object(const tarsia_value& value) {
   switch (value.kind) {
     case TARSIA_KIND_BOOL:
@@ -79,7 +77,7 @@ PyObject* describe_op(const tarsia_op& op) {
     const tarsia_implementation& one = op.implementations[i];
     return Py_BuildValue("iiN", one.device_type, one.pass, PyBool_FromLong(one.storage_any != 0));
   });
-  const bool has_needs = op.size >= offsetof(tarsia_op, needs) + sizeof op.needs;
+  const bool has_needs = TARSIA_DETAIL_HAS_FIELD(op, needs);
   PyObject* needs = has_needs && op.backward_needs
                         ? tuple_of(op.n_backward_needs,
                                    [&](uint64_t i) { return PyUnicode_FromString(op.backward_needs[i]); })
@@ -92,8 +90,8 @@ PyObject* describe_op(const tarsia_op& op) {
       "implementations", implementations, "arity", PyBool_FromLong(op.arity != nullptr), "infer",
       PyBool_FromLong(op.infer != nullptr), "state", PyBool_FromLong(op.create_state != nullptr),
       "backward_needs", needs, "amends_needs", PyBool_FromLong(has_needs && op.needs), "tells_visible",
-      PyBool_FromLong(op.size >= offsetof(tarsia_op, visible) + sizeof op.visible && op.visible),
-      "names_inputs", PyBool_FromLong(names_inputs(op)), "location", text_object(op.location));
+      PyBool_FromLong(TARSIA_DETAIL_GIVES(op, visible)), "names_inputs",
+      PyBool_FromLong(TARSIA_DETAIL_GIVES(op, name_inputs)), "location", text_object(op.location));
 }
 
 }  // namespace tarsia::python

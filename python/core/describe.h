@@ -24,7 +24,4 @@ PyObject* describe_op(const tarsia_op& op);
 /// ((name, flags), …).
 PyObject* describe_ports(const tarsia_port* ports, uint32_t n);
 
-/// Whether attributes may change the names and flags of an op's inputs.
-bool names_inputs(const tarsia_op& op);
-
 }  // namespace tarsia::python

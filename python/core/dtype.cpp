@@ -11,9 +11,7 @@ bool swapped(char byte_order) {
 }  // namespace
 
 tarsia_dtype dtype_named(std::string_view name) {
-  for (const tarsia::detail::NamedDtype& known : tarsia::detail::k_dtype_names)
-    if (name == known.name) return {known.code, known.bits, 1};
-  return {};
+  return tarsia::detail::dtype_named(name.data(), name.size());
 }
 
 tarsia_dtype dtype_of_typestr(std::string_view typestr) {

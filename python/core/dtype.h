@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tarsia/detail/argument_rules.h>
-#include <tarsia/detail/dtype_names.h>
+#include <tarsia/detail/names.h>
 
 #include <string>
 #include <string_view>

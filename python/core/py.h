@@ -13,10 +13,13 @@
 
 namespace tarsia::python {
 
-/// Does what may wait for the GIL. Once the interpreter ends, Python before 3.14 ends each other thread that
-/// asks for the GIL, by pthread_exit. That unwinds the thread's stack without the GIL, and ends the process
-/// with an error if a frame there is noexcept or catches all. So the thread stays here, until the process
-/// ends.
+/// Does what may wait for the GIL.
+///
+/// Work-around: CPython ends threads by pthread_exit.
+/// Trigger: another thread asks for the GIL once the interpreter ends, in Python before 3.14. Symptom: the
+/// thread's stack is unwound without the GIL, and the process ends with an error if a frame there is noexcept
+/// or catches all. So the thread stays here, until the process ends. Removal: Python 3.14 is the oldest that
+/// is supported.
 template <typename Action>
 decltype(auto) unless_python_ends(Action&& action) {
   try {

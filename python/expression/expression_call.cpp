@@ -14,13 +14,8 @@
 #include "python/tensor/stream.h"
 
 namespace tarsia::python {
-namespace {
 
-bool on_cpu(tarsia_device device) {
-  return device.type == TARSIA_CPU || device.type == TARSIA_GPU_HOST;
-}
-
-}  // namespace
+using arguments::is_on_cpu;
 
 ExpressionCall::ExpressionCall(ExpressionState& state, Frame& frame)
     : m_state(state), m_frame(frame), m_n(static_cast<uint32_t>(state.params.size())) {
@@ -224,12 +219,12 @@ bool ExpressionCall::check_devices() {
     if (!m_views[i]) continue;
     const tarsia_device device = m_views[i]->tensor.device;
     if (device.type == TARSIA_GPU_MANAGED) continue;
-    if (!on_cpu(device) && device.type != TARSIA_GPU)
+    if (!is_on_cpu(device) && device.type != TARSIA_GPU)
       return refuse(true,
                     title(i) + " must be on the CPU or a CUDA GPU, got " + describe_argument(m_given[i]));
     if (first < 0) first = static_cast<int>(i);
     const tarsia_device other = m_views[first]->tensor.device;
-    if (on_cpu(device) != on_cpu(other) || (!on_cpu(device) && device.id != other.id))
+    if (is_on_cpu(device) != is_on_cpu(other) || (!is_on_cpu(device) && device.id != other.id))
       return refuse(true, m_state.name + ": all tensors have to be on one device: '" + param(first).name +
                               "' is " + describe_argument(m_given[first]) + ", '" + param(i).name + "' is " +
                               describe_argument(m_given[i]));

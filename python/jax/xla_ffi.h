@@ -11,7 +11,7 @@ struct Api;
 struct Error;
 struct Context;
 
-enum : int32_t { k_extension_metadata = 1, k_stage_execute = 3, k_attribute_scalar = 3 };
+enum : int32_t { k_extension_metadata = 1, k_attribute_scalar = 3 };
 
 /// Codes of errors are those of absl::Status.
 enum ErrorCode : int32_t {
@@ -139,12 +139,6 @@ struct Api {
   void (*destroy_error)(void* args);
   void* register_handler;
   Error* (*get_stream)(StreamArgs*);
-};
-
-struct DestroyErrorArgs {
-  size_t size;
-  Extension* extension;
-  Error* error;
 };
 
 static_assert(sizeof(Buffers) == 40 && sizeof(Attributes) == 48 && sizeof(Buffer) == 48);

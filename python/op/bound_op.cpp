@@ -1,6 +1,9 @@
 // Calls of bound ops.
 #include "python/op/bound_op.h"
 
+#include <tarsia/detail/names.h>
+#include <tarsia/detail/support.h>
+
 #include <cstring>
 #include <vector>
 
@@ -407,8 +410,8 @@ bool warn_of_conversions(const tarsia_op& op, const tarsia_bound_op* bound, tars
     return true;
   const Ref module(import_module("tarsia._sparse")), conversions(conversions_object(description));
   return module && conversions &&
-         Ref(call_method(module.get(), "warn_of_conversions", "ssO", op.name,
-                         pass == TARSIA_BACKWARD ? "backward" : "forward", conversions.get()));
+         Ref(call_method(module.get(), "warn_of_conversions", "ssO", op.name, tarsia::detail::pass_name(pass),
+                         conversions.get()));
 }
 
 bool read_choice(const char* who, PyObject* object, uint32_t& choice) {
@@ -434,14 +437,15 @@ PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_devic
   }
   BoundObject* self = self_of(object);
   tarsia_op_retain(op);
-  if (names_inputs(*tarsia_op_describe(op))) {
-    self->own = new tarsia_op(*tarsia_op_describe(op));
+  const tarsia_op& described = *tarsia_op_describe(op);
+  if (TARSIA_DETAIL_GIVES(described, name_inputs)) {
+    self->own = new tarsia_op(described);
     self->own->inputs = tarsia_bound_ports(stolen, &self->own->n_inputs);
   }
   self->vectorcall = call;
   Bound& bound = self->bound;
   bound.op = op;
-  bound.description = self->own ? self->own : tarsia_op_describe(op);
+  bound.description = self->own ? self->own : &described;
   bound.bound = stolen;
   bound.inputs = tarsia_bound_inputs(stolen, &bound.n_inputs);
   bound.outputs = tarsia_bound_outputs(stolen, &bound.n_outputs);

@@ -39,13 +39,11 @@ struct OwnFunctions {
   bool applies, workspace;
 };
 
-/// Reads what tarsia._define.define.Definition tells: name, description, location, inputs and outputs [(name,
+/// Reads what tarsia._define.define.spec_of gives: name, description, location, inputs and outputs [(name,
 /// flags, description)], attributes [{…}, as tarsia._define.attributes.Attribute has them], in-place pairs,
-/// implementations [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name,
-/// whether it has a predicate, in-place pairs, whether it tells its workspace, layouts [(name, axes)],
-/// whether it takes any layout)], the names of what backward needs or None, whether it takes undeclared
-/// attributes, takes sparse tensors, is random. Sets no functions; says for each implementation which it has.
-/// Throws what nanobind throws for a spec of another form.
+/// implementations [{…}, as tarsia._define.implementations.specs_of gives them], the names of what backward
+/// needs or None, whether it takes undeclared attributes, takes sparse tensors, is random. Sets no functions;
+/// says for each implementation which it has. Throws what nanobind throws for a spec of another form.
 std::vector<OwnFunctions> read_description(const nanobind::dict& spec, DescribedOp& described);
 
 }  // namespace tarsia::python

@@ -2,6 +2,8 @@
 // over, the next binding uses that library's code.
 #include "python/op/op.h"
 
+#include <tarsia/detail/support.h>
+
 #include <cstring>
 #include <memory>
 #include <string>
@@ -125,7 +127,8 @@ bool with_request(const Current& op, Frame& frame, const tarsia_tensor* const* i
 /// The op's description, with the inputs that the attributes among these keywords bring. Null with an error
 /// set on failure.
 std::shared_ptr<const tarsia_op> described(const Current& op, PyObject* names, PyObject* const* values) {
-  if (!names_inputs(*op) || op->flags & TARSIA_OP_ANY_ATTRIBUTES)  // of the latter, inputs may be attributes
+  if (!TARSIA_DETAIL_GIVES(*op, name_inputs) ||
+      op->flags & TARSIA_OP_ANY_ATTRIBUTES)  // of the latter, inputs may be attributes
     return {std::shared_ptr<void>(), op.operator->()};
   Ref own;  // attributes alone
   std::vector<PyObject*> own_values;

@@ -1,6 +1,9 @@
 // Op.infer: takes shapes and dtypes from Python and returns the inferred ones.
 #include "python/op/op_infer.h"
 
+#include <tarsia/detail/names.h>
+#include <tarsia/detail/support.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -64,7 +67,8 @@ bool read_dtype(const std::string& who, PyObject* object, tarsia_meta& meta) {
 
 /// A storage; None: unknown.
 bool read_storage(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
-  meta.storage = object == Py_None ? uint8_t{TARSIA_ANY_STORAGE} : storage_named(text_of(object));
+  meta.storage =
+      object == Py_None ? uint8_t{TARSIA_ANY_STORAGE} : tarsia::detail::storage_named(text_of(object));
   if (object == Py_None || meta.storage != TARSIA_ANY_STORAGE) return true;
   raise_argument_error(true, std::string(op.name) + ": there is no storage " + short_repr(object) +
                                  "; there are 'dense', 'row_sparse', 'csr'");
@@ -164,7 +168,7 @@ bool declared_attributes(const tarsia_op& op, PyObject* names, PyObject* const* 
 
 bool OpWithInputs::ask(tarsia_op_handle* handle, PyObject* names, PyObject* const* values) {
   m_op = *tarsia_op_describe(handle);
-  if (!names_inputs(m_op)) return true;
+  if (!TARSIA_DETAIL_GIVES(m_op, name_inputs)) return true;
   uint32_t n = 0, n_outputs = 0;
   if (!ask_op(handle, names, values, [&](const tarsia_op_request& request) {
         const int32_t code = tarsia_op_count(handle, &request, &n, &n_outputs);

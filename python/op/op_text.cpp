@@ -1,6 +1,8 @@
 // Texts about ops.
 #include "python/op/op_text.h"
 
+#include <tarsia/detail/names.h>
+
 #include "python/core/describe.h"
 #include "python/core/dtype.h"
 
@@ -74,19 +76,9 @@ PyObject* dtype_object(const tarsia_meta& meta) {
   return PyUnicode_FromString(dtype_name(meta.dtype).c_str());
 }
 
-namespace {
-constexpr const char* k_storages[] = {"dense", "row_sparse", "csr"};  // in the order of tarsia_storage_type
-}
-
 PyObject* storage_object(const tarsia_meta& meta) {
   if (meta.storage == TARSIA_ANY_STORAGE) return Ref::borrow(Py_None).release();
-  return PyUnicode_FromString(k_storages[meta.storage]);
-}
-
-uint8_t storage_named(const std::string& name) {
-  for (uint8_t i = 0; i < 3; ++i)
-    if (name == k_storages[i]) return i;
-  return TARSIA_ANY_STORAGE;
+  return PyUnicode_FromString(tarsia::detail::k_storage_names[meta.storage]);
 }
 
 PyObject* metas_object(const tarsia_meta* metas, uint32_t n) {

@@ -19,8 +19,6 @@ PyObject* shape_object(const tarsia_meta& meta);
 PyObject* dtype_object(const tarsia_meta& meta);
 /// "dense", "row_sparse" or "csr"; None if it is unknown.
 PyObject* storage_object(const tarsia_meta& meta);
-/// TARSIA_ANY_STORAGE for any other text.
-uint8_t storage_named(const std::string& name);
 
 /// A tuple of (shape, dtype) of metas, None for absent ones.
 PyObject* metas_object(const tarsia_meta* metas, uint32_t n);

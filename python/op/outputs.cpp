@@ -1,8 +1,10 @@
 // Takes the outputs that a caller passed, makes the others, and reads write requests.
 #include "python/op/outputs.h"
 
+#include <tarsia/detail/names.h>
+
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "python/call/call.h"
 #include "python/call/result.h"
@@ -13,13 +15,13 @@
 namespace tarsia::python {
 namespace {
 
-constexpr std::array k_requests = {"null", "write", "inplace", "add"};  // in the order of tarsia_request
+using tarsia::detail::k_request_names;
 
 /// The request of that name; -1 with an error set if there is none.
 int request_named(const tarsia_op& op, PyObject* object) {
   const std::string text = PyUnicode_Check(object) ? text_of(object) : "";
-  for (size_t i = 0; i < k_requests.size(); ++i)
-    if (text == k_requests[i]) return static_cast<int>(i);
+  for (size_t i = 0; i < std::size(k_request_names); ++i)
+    if (text == k_request_names[i]) return static_cast<int>(i);
   raise_argument_error(true, std::string(op.name) +
                                  ": req is 'null', 'write', 'inplace' or 'add', or a list of "
                                  "these, not " +
@@ -186,7 +188,8 @@ bool Outputs::take_requests(PyObject* req) {
     if (request < 0) return false;
     if (!m_pass.is_wanted(i)) continue;
     if ((request == TARSIA_REQUEST_ADD || request == TARSIA_REQUEST_INPLACE) && !m_items[i]) {
-      raise_argument_error(true, std::string(op.name) + ": req='" + k_requests[static_cast<size_t>(request)] +
+      raise_argument_error(true, std::string(op.name) + ": req='" +
+                                     k_request_names[static_cast<size_t>(request)] +
                                      "' needs the tensor to write to: out=…");
       return false;
     }

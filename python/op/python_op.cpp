@@ -4,6 +4,7 @@
 #include "python/op/python_op.h"
 
 #include <tarsia/c_api.h>
+#include <tarsia/detail/names.h>
 #include <tarsia/op_abi.h>
 
 #include <cstring>
@@ -220,7 +221,7 @@ bool set_meta(PyObject* found, tarsia_meta& meta) {
       return false;
     }
   }
-  if (storage != Py_None) meta.storage = storage_named(text_of(storage));
+  if (storage != Py_None) meta.storage = tarsia::detail::storage_named(text_of(storage));
   return true;
 }
 
@@ -326,7 +327,6 @@ int32_t run(void* user, const tarsia_op_context* context) {
   auto* implementation = static_cast<PythonImplementation*>(user);
   const Defined* defined = implementation->defined;
   if (!defined->definition) return ended();
-  const bool backward = context->pass == TARSIA_BACKWARD;
   OpTensors tensors(*context);
   const UnwrittenOutputs unwritten(*context, implementation->watched_runs);
   {
@@ -335,7 +335,6 @@ int32_t run(void* user, const tarsia_op_context* context) {
     if (!instance) return capture_error();
     const Ref arguments(PyTuple_New(n_in + n_out)), requests(PyTuple_New(n_out));
     if (!arguments || !requests) return capture_error();
-    static constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
     for (Py_ssize_t i = 0; i < n_in + n_out; ++i) {
       const bool is_output = i >= n_in;
       PyObject* object = is_output ? tensors.output(static_cast<uint32_t>(i - n_in))
@@ -343,10 +342,11 @@ int32_t run(void* user, const tarsia_op_context* context) {
       if (!object) return capture_error();
       PyTuple_SetItem(arguments.get(), i, object);
       if (is_output)
-        PyTuple_SetItem(requests.get(), i - n_in,
-                        PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
+        PyTuple_SetItem(
+            requests.get(), i - n_in,
+            PyUnicode_FromString(tarsia::detail::k_request_names[context->requests[i - n_in] & 3]));
     }
-    const Ref done(call_method(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
+    const Ref done(call_method(defined->definition.get(), tarsia::detail::pass_name(context->pass), "iOOO",
                                implementation->index, instance.get(), arguments.get(), requests.get()));
     if (!done) {
       const int32_t code = capture_error();
@@ -359,7 +359,7 @@ int32_t run(void* user, const tarsia_op_context* context) {
   }
   if (const int64_t i = unwritten.first(); i >= 0) {
     const std::string text = tensors.name_of_output(static_cast<uint32_t>(i)) +
-                             " is not written: " + (backward ? "backward" : "forward") +
+                             " is not written: " + tarsia::detail::pass_name(context->pass) +
                              " has to write into it, as y[...] = x does; y = x only gives x another name";
     return tarsia_get_host()->set_error(TARSIA_OP_ERROR, text.c_str());
   }

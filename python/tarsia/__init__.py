@@ -126,7 +126,7 @@ def __dir__():
     return sorted(set(globals()).union(__all__))
 
 
-@_errors.told("pass an int from 0 to 2**64 - 1")
+@_errors.explains_misuse("pass an int from 0 to 2**64 - 1")
 def seed(seed):
     """Sets the seed of all random states."""
     from . import _tarsia
@@ -134,7 +134,7 @@ def seed(seed):
     _tarsia.seed(seed)
 
 
-@_errors.told("it takes no arguments")
+@_errors.explains_misuse("it takes no arguments")
 def doctor():
     """What works on this machine, what is missing, and what to do about it: a dict."""
     import json
@@ -144,7 +144,7 @@ def doctor():
     return json.loads(_tarsia.doctor())
 
 
-@_errors.told("it takes no arguments")
+@_errors.explains_misuse("it takes no arguments")
 def stats():
     """Counters of the cache, the compiler and conversions of sparse tensors: a dict."""
     import json
@@ -154,7 +154,7 @@ def stats():
     return json.loads(_tarsia.stats())
 
 
-@_errors.told("it takes no arguments")
+@_errors.explains_misuse("it takes no arguments")
 def no_compile():
     """A context manager within which this thread compiles nothing: a source or kernel that is not in the cache is a
     CompileForbidden at once, which says why it is not there. They nest; a thread that asks for something in another thread's
@@ -164,7 +164,7 @@ def no_compile():
     return NoCompile()
 
 
-@_errors.told("pass the path of the pack to write")
+@_errors.explains_misuse("pass the path of the pack to write")
 def record(path):
     """Notes every module that this process uses, from all threads, and writes a pack of them when it ends:
     ``with tarsia.record("ops.pack"):``, or ``start()`` and ``stop()`` of what it gives. Recordings may nest; each notes all."""
@@ -173,7 +173,7 @@ def record(path):
     return Recording(path)
 
 
-@_errors.told("pass the path of a pack, and devices, a list of GPUs")
+@_errors.explains_misuse("pass the path of a pack, and devices, a list of GPUs")
 def replay(path, *, devices=None):
     """Takes the modules of a pack into memory: this process then loads them without a compiler and without the cache's folder.
     A pack is code: where TARSIA_TRUST names keys, one of them has to have signed it. Its device code is loaded onto the GPUs of ``devices``, by

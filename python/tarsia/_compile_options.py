@@ -187,7 +187,7 @@ def _unknown(name, function):
     return ArgumentTypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
-def type_error(what, wanted, given):
+def wrong_type(what, wanted, given):
     from ._errors import ArgumentTypeError
 
     shown = repr(given)
@@ -195,7 +195,7 @@ def type_error(what, wanted, given):
     return ArgumentTypeError(f"{what} must be {wanted}, got {type(given).__name__} {shown}")
 
 
-def value_error(what, wanted, given):
+def wrong_value(what, wanted, given):
     from ._errors import ArgumentValueError
 
     return ArgumentValueError(f"{what} must be {wanted}, got {given!r}")
@@ -216,7 +216,7 @@ def to_bytes(text, what):
         return text.encode("utf-8", escapes(text))
     if isinstance(text, (bytes, bytearray)):
         return bytes(text)
-    raise type_error(what, "a str", text)
+    raise wrong_type(what, "a str", text)
 
 
 def to_texts(items, what_name, what):
@@ -233,20 +233,20 @@ def to_texts(items, what_name, what):
 def to_text(value, what):
     """A str that C++ takes as it is."""
     if not isinstance(value, str):
-        raise type_error(what, "a str", value)
+        raise wrong_type(what, "a str", value)
     if "\0" in value:
-        raise value_error(what, "a str without NUL characters", value)
+        raise wrong_value(what, "a str without NUL characters", value)
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise value_error(what, "text that can be written as UTF-8", value) from None
+        raise wrong_value(what, "text that can be written as UTF-8", value) from None
     return value
 
 
 def to_path(value, what):
     """A path as a str that C++ takes."""
     if not isinstance(value, (str, bytes, os.PathLike)):
-        raise type_error(what, "a path (str, bytes or os.PathLike)", value)
+        raise wrong_type(what, "a path (str, bytes or os.PathLike)", value)
     return to_text(os.fsdecode(value), what)
 
 
@@ -259,28 +259,28 @@ def to_names(values, what):
     except TypeError:
         names = []
     if not names and not isinstance(values, (list, tuple, set, frozenset, dict)):
-        raise type_error(what, "a name or a list of names", values)
+        raise wrong_type(what, "a name or a list of names", values)
     return [to_text(name, f"{what}: each name") for name in names]
 
 
 def to_flag(value, what):
     """A bool; numbers and None count as they do for Python, arrays do not."""
     if value is not None and not isinstance(value, (bool, int)):
-        raise type_error(what, "True or False", value)
+        raise wrong_type(what, "True or False", value)
     return bool(value)
 
 
 def to_callable(value, what):
     """A function, or None."""
     if value is not None and not callable(value):
-        raise type_error(what, "a function", value)
+        raise wrong_type(what, "a function", value)
     return value
 
 
 def to_dict(value, what):
     """A dict whose keys are names; None is an empty one."""
     if value is not None and not isinstance(value, dict):
-        raise type_error(what, "a dict of name to value", value)
+        raise wrong_type(what, "a dict of name to value", value)
     return {to_text(name, f"{what}: each name"): one for name, one in (value or {}).items()}
 
 
@@ -298,16 +298,16 @@ def write_text(path, text):
 
 def _items(values, what):
     if isinstance(values, (str, bytes)):
-        raise type_error(what, f"a list: write [{values!r}]", values)
+        raise wrong_type(what, f"a list: write [{values!r}]", values)
     try:
         return list(values)
     except TypeError:
-        raise type_error(what, "a list", values) from None
+        raise wrong_type(what, "a list", values) from None
 
 
 def _dict(row, values):
     if not isinstance(values, dict):
-        raise type_error(row.name, "a dict", values)
+        raise wrong_type(row.name, "a dict", values)
     return values.items()
 
 
@@ -343,16 +343,16 @@ def _macro(name, value, what):
     return to_text(str(int(value)) if isinstance(value, bool) else str(value), f"the value of {name!r} in {what}")
 
 
-def _flag(row, value):
+def _flag(_row, value):
     return bool(value)
 
 
 def _number(row, value):
     first, last = row.values
     if not hasattr(value, "__index__") or isinstance(value, bool):
-        raise type_error(row.name, f"an int from {first} to {last}{' or ' + repr('fast') if row.name == 'opt' else ''}", value)
+        raise wrong_type(row.name, f"an int from {first} to {last}{' or ' + repr('fast') if row.name == 'opt' else ''}", value)
     if not first <= value.__index__() <= last:
-        raise value_error(row.name, f"an int from {first} to {last}", value)
+        raise wrong_value(row.name, f"an int from {first} to {last}", value)
     return value.__index__()
 
 
@@ -362,7 +362,7 @@ def _word(row, value):
 
 def _choice(row, value):
     if value not in row.values:
-        raise value_error(row.name, " or ".join(map(repr, row.values)), value)
+        raise wrong_value(row.name, " or ".join(map(repr, row.values)), value)
     return value
 
 
@@ -371,7 +371,7 @@ def _mode(row, value):
     if not isinstance(value, str):
         return "on" if value else ""
     if value not in row.values:
-        raise value_error(row.name, f"True, False, {' or '.join(map(repr, row.values))}", value)
+        raise wrong_value(row.name, f"True, False, {' or '.join(map(repr, row.values))}", value)
     return value
 
 
@@ -379,10 +379,10 @@ def _seconds(row, value):
     """Milliseconds; for 0 the compiler's own limit holds."""
     wanted = f"seconds above 0, at most {row.values[1]}, or None for 300"
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
-        raise type_error(row.name, wanted, value)
+        raise wrong_type(row.name, wanted, value)
     seconds = float(value)
     if not 0 < seconds <= row.values[1]:
-        raise value_error(row.name, wanted, value)
+        raise wrong_value(row.name, wanted, value)
     return max(1, round(seconds * 1000))
 
 

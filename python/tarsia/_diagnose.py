@@ -18,7 +18,7 @@ def explain(error, source, headers, place):
         lone = _text(source)
     origins = {}
     for diagnostic in error.diagnostics:
-        text = texts.get(diagnostic.file, lone if _is_lone(diagnostic.file, error) else None)
+        text = texts.get(diagnostic.file, lone if _is_lone(diagnostic.file) else None)
         if text is None or diagnostic.line <= 0:
             continue
         lines = text.split("\n")
@@ -41,7 +41,7 @@ def _characters(line, column):
     return len(line.encode(errors="surrogatepass")[: column - 1].decode(errors="ignore")) + 1
 
 
-def _is_lone(file, error):
+def _is_lone(file):
     # The lone source has a name that no header or file on disk has: it holds no folder.
     return "/" not in file
 

@@ -3,6 +3,8 @@
 import importlib.machinery
 import sys
 
+from . import _colours
+
 
 class Error(Exception):
     """The base of all errors of Tarsia.
@@ -42,7 +44,7 @@ class Diagnostic:
         return f"Diagnostic({self.file}:{self.line}:{self.column}: {self.severity}: {self.message})"
 
     def __str__(self):
-        return self._render(_plain)
+        return self._render(_colours.plain)
 
     def _render(self, paint):
         place = "".join(f"{part}:" for part in (self.file, self.line, self.column) if part)
@@ -55,39 +57,13 @@ class Diagnostic:
             text += f"\n{paint('faint', number)}{self.source_line}"
             if self.column > 0:
                 before = self.source_line[: self.column - 1]
-                text += "\n" + paint("faint", f"{' ' * (len(number) - 2)}| ") + _blanks(before) + paint("caret", "^")
+                text += "\n" + paint("faint", f"{' ' * (len(number) - 2)}| ") + _colours.blanks(before) + paint("caret", "^")
         return text
 
 
-def _blanks(text):
-    """What is as wide as a text in a terminal: tabs stay tabs, East Asian characters take two columns, marks none."""
-    if text.isascii():
-        return "".join("\t" if c == "\t" else " " for c in text)
-    from unicodedata import combining, east_asian_width
-
-    return "".join("\t" if c == "\t" else "" if combining(c) else "  " if east_asian_width(c) in "WF" else " " for c in text)
-
-
-def _plain(style, text):
-    return text
-
-
-_STYLES = {"bold": "1", "faint": "2", "error": "1;31", "warning": "1;35", "note": "1;36", "caret": "1;32"}
-
-
-def _coloured(style, text):
-    return f"\033[{_STYLES.get(style, '1')}m{text}\033[0m" if text else ""
-
-
 def _is_printed_in_colours(frame):
-    """Whether a traceback is printed just now to a terminal that shows colours: what str() gives elsewhere stays plain.
-    Python's own variables decide (https://no-color.org, https://docs.python.org/3/using/cmdline.html)."""
-    import os
-
-    wanted = os.environ.get("PYTHON_COLORS")
-    if wanted == "0" or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
-    if wanted != "1" and not os.environ.get("FORCE_COLOR") and not (sys.stderr and sys.stderr.isatty()):
+    """Whether a traceback is printed just now to a terminal that shows colours: what str() gives elsewhere stays plain."""
+    if not _colours.wanted(sys.stderr):
         return False
     if frame is None:  # the interpreter prints what nobody caught
         return True
@@ -129,7 +105,7 @@ class CompileError(Error):
         self.diagnostics = [Diagnostic(*d) for d in diagnostics]
 
     def __str__(self):
-        return self._text(_coloured if _is_printed_in_colours(sys._getframe().f_back) else _plain)
+        return self._text(_colours.coloured if _is_printed_in_colours(sys._getframe().f_back) else _colours.plain)
 
     def _text(self, paint):
         if not self.diagnostics:
@@ -273,7 +249,7 @@ def of_import(error):
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
-def told(what=None):
+def explains_misuse(what=None):
     """Decorates a function: where Python refuses a call of it, since arguments are missing, too many or unknown, the error is a
     tarsia.Error that says what to pass; without a text, the function's parameters."""
 
@@ -313,11 +289,11 @@ def _parameters(function):
     return f"it is called as {name}({', '.join(names)})"
 
 
-def told_methods(one=None, *, made=None, module="tarsia"):
-    """Decorates a class: `told` for it and its public methods, which are functions of Python. It has the name by which users know it, in
-    `module`. `made`: users do not call the class, and this says what gives them its objects, which `make` makes."""
+def methods_explain_misuse(one=None, *, made=None, module="tarsia"):
+    """Decorates a class: `explains_misuse` for it and its public methods, which are functions of Python. It has the name by which users
+    know it, in `module`. `made`: users do not call the class, and this says what gives them its objects, which `make` makes."""
     if one is None:
-        return lambda one: told_methods(one, made=made, module=module)
+        return lambda one: methods_explain_misuse(one, made=made, module=module)
     one.__module__ = module
     if made:
         one._made_of, one.__init__ = one.__init__, _refusing(made)
@@ -325,9 +301,9 @@ def told_methods(one=None, *, made=None, module="tarsia"):
         if name.startswith("_") and (made or name != "__init__"):
             continue
         if isinstance(value, classmethod):
-            setattr(one, name, classmethod(told()(value.__func__)))
-        elif isinstance(value, type(told)) and not hasattr(value, "__wrapped__"):
-            setattr(one, name, told()(value))
+            setattr(one, name, classmethod(explains_misuse()(value.__func__)))
+        elif isinstance(value, type(explains_misuse)) and not hasattr(value, "__wrapped__"):
+            setattr(one, name, explains_misuse()(value))
     return one
 
 
@@ -351,7 +327,7 @@ def make(one, *args, **keywords):
 # tarsia/__init__.py: they can be raised before that has run to its end.
 for _class in [value for value in globals().values() if isinstance(value, type)]:
     _class.__module__ = "tarsia"
-told_methods(Diagnostic)
+methods_explain_misuse(Diagnostic)
 
 
 class _Finder:
@@ -378,10 +354,10 @@ def _telling(exec_module):
         try:
             exec_module(module)
         except (OSError, ImportError) as error:
-            told = of_import(error)
-            if told is error:
+            known = of_import(error)
+            if known is error:
                 raise
-            raise told from None
+            raise known from None
 
     return exec_module_or_tell
 

@@ -7,7 +7,7 @@ import sys
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import _errors, _library
+from . import _colours, _errors, _library
 from ._compile_options import add_arguments, given_options
 from ._session.session import NOT_FOR_CELLS
 
@@ -90,7 +90,7 @@ class TarsiaMagics(Magics):
         try:
             lib = _library.load_at(cell, given_options(vars(given)), ("%%tarsia", {"__name__": "__main__"}, 1))
         except _errors.CompileError as error:
-            raise _rendered(error, [f"{type(error).__name__}: {error._text(_errors._coloured)}"]) from None
+            raise _rendered(error, [f"{type(error).__name__}: {error._text(_colours.coloured)}"]) from None
         self.shell.user_ns[name] = lib
         if given.names:
             for name in lib:

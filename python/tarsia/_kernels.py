@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ._comments import doc
-from ._errors import ArgumentTypeError, Unsupported, make, told, told_methods
+from ._errors import ArgumentTypeError, Unsupported, explains_misuse, make, methods_explain_misuse
 from ._tarsia import dtype_of
 
 
@@ -32,12 +32,12 @@ def attributes(kernel):
     return KernelAttributes(*kernel._read_attributes(-1))
 
 
-@told()
+@explains_misuse()
 def occupancy(kernel, block, shared_bytes=0, device=-1):
     return Occupancy(*kernel._read_occupancy(block, shared_bytes, device))
 
 
-@told()
+@explains_misuse()
 def suggest_block(kernel, shared_bytes=0, limit=0, device=-1):
     return kernel._read_suggestion(shared_bytes, limit, device)
 
@@ -99,7 +99,7 @@ def _nvdisasm():
     return found
 
 
-@told_methods(made="a template of kernels in a library, lib.NAME, is one")
+@methods_explain_misuse(made="a template of kernels in a library, lib.NAME, is one")
 class KernelTemplate:
     """A template of kernels. ``t["float", 128]`` is an instantiation, a Kernel, compiled when it is first asked for. Types
     are str in C++, a NumPy or PyTorch dtype, or the name of one ("float32"); values are int, bool or str.

@@ -9,14 +9,14 @@ from ._compile import recipe as _recipe
 from ._compile.loading import callers_place, compile_and_load, forget_ops, warn
 from ._compile.loading import explain as _explain
 from ._compile.recipe import Prebuilt, Recipe, cached_only
-from ._compile_options import REQUIRED, required, to_bytes, to_path, to_text, to_texts, type_error
+from ._compile_options import REQUIRED, required, to_bytes, to_path, to_text, to_texts, wrong_type
 
 for _folder in sys.path:  # NVIDIA's wheels lie in any of them
     if _folder.endswith(("site-packages", "dist-packages")):
         _tarsia.add_site_packages(_folder)
 
 
-@_errors.told_methods(made="tarsia.load_inline and tarsia.load give one")
+@_errors.methods_explain_misuse(made="tarsia.load_inline and tarsia.load give one")
 class Library:
     """A loaded library, compiled from a string or built ahead of time.
 
@@ -166,7 +166,7 @@ class Library:
 
     def __getitem__(self, name):
         if not isinstance(name, str):
-            raise type_error("a function's name", "a str", name)
+            raise wrong_type("a function's name", "a str", name)
         found = self._find(name)
         if found is None:
             from ._missing import missing
@@ -294,7 +294,7 @@ class _Unloaded:
         return self.function
 
 
-@_errors.told()
+@_errors.explains_misuse()
 @_compile_options.shown
 def load_inline(source=REQUIRED, name=None, *, wait=True, **options):
     """Compiles a source string, or takes it from the cache, and loads it.
@@ -347,7 +347,7 @@ def from_recipe(recipe):
     return _errors.make(Library, handle, recipe)
 
 
-@_errors.told("pass a list of sources")
+@_errors.explains_misuse("pass a list of sources")
 def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     """Compiles and loads many sources at the same time, and gives their libraries in the same order.
 
@@ -372,7 +372,7 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     return _pending.compile_all(load_one, sources, jobs, return_exceptions, options)
 
 
-@_errors.told()
+@_errors.explains_misuse()
 @_compile_options.shown
 def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
     """Compiles a source as load_inline does and writes the shared library to a file, which load() takes on a machine
@@ -390,7 +390,10 @@ def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
     if isinstance(source, os.PathLike):
         from ._compile.source_file import recipe_of
 
-        recipe, source = recipe_of(to_path(source, "source"), _name(name), values)
+        path, written = to_path(source, "source"), to_path(output, "output")
+        if os.path.exists(written) and os.path.samefile(path, written):
+            raise _errors.ArgumentValueError(f"compile: output is the source {path}: give the library another name")
+        recipe, source = recipe_of(path, _name(name), values)
     else:
         recipe = Recipe(_files(source, "pathlib.Path({!r})"), _name(name), values)
     place = callers_place()
@@ -406,7 +409,7 @@ def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
         warn(warnings, recipe, place)
 
 
-@_errors.told()
+@_errors.explains_misuse()
 @_compile_options.shown
 def load(path=REQUIRED, name=None, *, wait=True, **options):
     """Loads a library from a file: a source, which is compiled as load_inline does, or a library built ahead of time by
@@ -437,7 +440,7 @@ def load(path=REQUIRED, name=None, *, wait=True, **options):
 
 
 _HEADERS = (".cuh", ".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inl", ".inc")
-_SOURCES = (".cu", ".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
+_SOURCES = tuple(suffix for suffix, _ in _tarsia.source_suffixes)
 
 
 def _files(source, for_path="tarsia.load({!r})"):
@@ -448,7 +451,7 @@ def _files(source, for_path="tarsia.load({!r})"):
         raise _errors.ArgumentTypeError("source must be a str, or a dict of file name to str, got a path; for a file write "
                                         f"{for_path.format(os.fspath(source))}")
     if not isinstance(source, (str, bytes, bytearray)):
-        raise type_error("source", "a str, or a dict of file name to str", source)
+        raise wrong_type("source", "a str, or a dict of file name to str", source)
     if isinstance(source, str) and source.endswith(_SOURCES) and "\n" not in source and "\0" not in source and os.path.isfile(source):
         raise _errors.ArgumentValueError(f"source is the text itself, and {source!r} is the path of a file: write {for_path.format(source)}")
     _tarsia.count_source(None, len(source), 0)
@@ -470,5 +473,5 @@ def _device_number(device):
         if device == "cuda" or number.isdigit():
             return int(number or -1)
     if not hasattr(device, "__index__") or isinstance(device, bool):
-        raise type_error("device", "the number of a GPU", device)
+        raise wrong_type("device", "the number of a GPU", device)
     return device.__index__()

@@ -95,20 +95,20 @@ def compile_all(load_one, sources, jobs, return_exceptions, options):
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     from . import _progress
-    from ._compile_options import type_error
+    from ._compile_options import wrong_type
 
     if isinstance(sources, (str, bytes, dict)) or not hasattr(sources, "__iter__"):
-        raise type_error("sources", "a list of sources, or of pairs (source, options)", sources)
+        raise wrong_type("sources", "a list of sources, or of pairs (source, options)", sources)
     requests = []
     for item in sources:
         source, own = item if isinstance(item, tuple) and len(item) == 2 else (item, {})
         if not isinstance(own, dict):
-            raise type_error("a pair's second item", "a dict of load_inline's options", own)
+            raise wrong_type("a pair's second item", "a dict of load_inline's options", own)
         requests.append((source, {**options, **own}))
     if jobs is None:
         jobs = os.cpu_count() or 1
     if not hasattr(jobs, "__index__") or isinstance(jobs, bool) or jobs < 1:
-        raise type_error("jobs", "an int of 1 or more, or None", jobs)
+        raise wrong_type("jobs", "an int of 1 or more, or None", jobs)
     if not requests:
         return []
 

@@ -2,13 +2,13 @@
 
 import sys
 
-from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, make, told, told_methods
+from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, explains_misuse, make, methods_explain_misuse
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
 STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
 
 
-@told_methods
+@methods_explain_misuse
 class RowSparse:
     """A tensor that stores only some of its rows: ``data[i]`` is row ``indices[i]`` of a tensor of ``shape``.
 
@@ -17,7 +17,7 @@ class RowSparse:
 
     __slots__ = ("data", "indices", "shape")
 
-    @told("pass data, indices and shape: tarsia.RowSparse(values, rows, (100, 4))")
+    @explains_misuse("pass data, indices and shape: tarsia.RowSparse(values, rows, (100, 4))")
     def __init__(self, data, indices, shape):
         for name, array in (("data", data), ("indices", indices)):
             if not hasattr(array, "shape") or not hasattr(array, "__len__"):
@@ -46,7 +46,7 @@ class RowSparse:
         return f"tarsia.RowSparse({len(self.indices)} rows of {self.shape}, {self.data.dtype})"
 
 
-@told_methods(made="ops that are written in Python get them")
+@methods_explain_misuse(made="ops that are written in Python get them")
 class SparseOutput:
     """A sparse output in `forward` or `backward` of an op that is written in Python.
 
@@ -93,7 +93,7 @@ def sparse_output(*parts):
     return make(SparseOutput, *parts)
 
 
-@told("pass a sparse tensor")
+@explains_misuse("pass a sparse tensor")
 def sparse_parts(tensor):
     """(values, indices, indptr) of a sparse tensor, contiguous, with indices and indptr of int64, as inline kernels take them.
 

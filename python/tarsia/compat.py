@@ -10,12 +10,12 @@ import re
 import sys
 import types
 
-from ._errors import told
+from ._errors import explains_misuse
 
 __all__ = ["install"]
 
 
-@told("it takes no arguments")
+@explains_misuse("it takes no arguments")
 def install() -> None:
     """Supplies all of that to this process, for notebooks and tests."""
     import torch
@@ -35,7 +35,7 @@ _made = []  # the extensions that build scripts have made
 def _ffi():
     module = types.ModuleType("torch.utils.ffi", "torch.utils.ffi of early PyTorch, by Tarsia.")
 
-    @told()
+    @explains_misuse()
     def create_extension(name, headers=(), sources=(), verbose=True, with_cuda=False, package=False, relative_to=".", **kwargs):
         """The extension. It is compiled by its build(), or when one of its functions is asked for."""
         from ._torch.extension import Extension

@@ -7,7 +7,7 @@
     axpy = tarsia.jax.function(lib.axpy)                # gives the new y
 """
 
-from ._errors import ArgumentTypeError, told
+from ._errors import ArgumentTypeError, explains_misuse
 from ._tarsia import Function, Op
 
 try:
@@ -24,7 +24,7 @@ from ._jax import call as jax_call
 __all__ = ["function"]
 
 
-@told()
+@explains_misuse()
 def function(what, backward=None, *, outputs=None, updates=None, gradients=None, mutates=None, vmap="sequential",
              side_effect=False):
     """Makes a function of JAX that calls an op or a C++ function.

@@ -7,14 +7,14 @@
 from dataclasses import dataclass
 
 from . import _tarsia
-from ._errors import ArgumentTypeError, ArgumentValueError, make, told, told_methods
+from ._errors import ArgumentTypeError, ArgumentValueError, explains_misuse, make, methods_explain_misuse
 
 __all__ = ["Check", "Report", "assert_op", "check"]
 
 _STORAGES = {"dense": 0, "row_sparse": 1, "csr": 2}
 
 
-@told_methods(made="tarsia.testing.check gives them", module="tarsia.testing")
+@methods_explain_misuse(made="tarsia.testing.check gives them", module="tarsia.testing")
 @dataclass(frozen=True)
 class Check:
     """One check: `status` is "passed", "failed" or "skipped"."""
@@ -28,7 +28,7 @@ class Check:
         return f"{word} {self.name}" + (f": {self.message}" if self.message else "")
 
 
-@told_methods(made="tarsia.testing.check gives one", module="tarsia.testing")
+@methods_explain_misuse(made="tarsia.testing.check gives one", module="tarsia.testing")
 @dataclass(frozen=True)
 class Report:
     """The results of testing an op. True if nothing failed."""
@@ -67,7 +67,7 @@ def _names(values, name, like):
     return [str(one) for one in ([values] if isinstance(values, str) else _list_of(values, name, like))]
 
 
-@told(_TAKES)
+@explains_misuse(_TAKES)
 def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradient=True, seed=0, writes=(), constants=()):
     """Tests a registered op on generated inputs. If it runs on the CPU and on GPUs, compares the two.
 
@@ -114,7 +114,7 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
     return make(Report, name, tuple(make(Check, *one) for one in found))
 
 
-@told(_TAKES)
+@explains_misuse(_TAKES)
 def assert_op(op, **arguments):
     """Calls `check`, and raises an AssertionError with the report unless everything passed."""
     report = check(op, **arguments)

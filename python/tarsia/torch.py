@@ -16,9 +16,9 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("tarsia.torch needs PyTorch: pip install torch", name="torch") from None
 
 from . import _schema
-from ._compile_options import to_callable, to_dict, to_flag, to_names, to_text, type_error
+from ._compile_options import to_callable, to_dict, to_flag, to_names, to_text, wrong_type
 from ._torch import expression as torch_expression, gradient as torch_gradient, ops as torch_ops, register as torch_register
-from ._errors import ArgumentTypeError, NotFound, Unsupported, told, told_methods
+from ._errors import ArgumentTypeError, NotFound, Unsupported, explains_misuse, methods_explain_misuse
 from ._library import Library
 from ._tarsia import Expression, Function, Op
 from ._torch.extension import create_extension
@@ -29,7 +29,7 @@ from ._schema import OP_ANY_ATTRIBUTES, OP_RANDOM, identifier
 __all__ = ["Registered", "create_extension", "function", "options", "register", "registered", "unregister"]
 
 
-@told_methods(module="tarsia.torch")
+@methods_explain_misuse(module="tarsia.torch")
 class Registered(dict):
     """The operators of a library: name to torch.ops.tarsia.NAME. `skipped` says why other parts of the library have no
     operator: name to reason.
@@ -40,7 +40,7 @@ class Registered(dict):
         self.skipped = {}
 
 
-@told()
+@explains_misuse()
 def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, arguments=None, vmap=None,
              autocast=None, tags=(), numbers=None, backward=None, gradients=None):
     """Registers a function, an op, an expression, or a whole library as operators of PyTorch.
@@ -109,7 +109,7 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     raise ArgumentTypeError(f"register takes a tarsia.Function, tarsia.Op, tarsia.Expression or tarsia.Library, not {kind}")
 
 
-@told()
+@explains_misuse()
 def options(name="extension"):
     """What a source that includes PyTorch's headers needs: a dict of include_dirs, library_dirs, libraries and defines, for
     ``tarsia.load_inline(source, **tarsia.torch.options())``. They are those of torch.utils.cpp_extension.
@@ -135,7 +135,7 @@ def options(name="extension"):
     }
 
 
-@told()
+@explains_misuse()
 def unregister(name):
     """Removes an operator: "relu", or "mine::relu". Calling it afterwards is an error, also for those who kept it."""
     namespace, last = torch_register.split_name(name, None)
@@ -144,7 +144,7 @@ def unregister(name):
     torch_register.remove(f"{namespace}::{last}_backward")
 
 
-@told()
+@explains_misuse()
 def registered():
     """The qualified names of the operators that are registered: ("tarsia::relu", …)."""
     return torch_register.names()
@@ -154,7 +154,7 @@ def _given_tags(tags):
     """A tuple of torch.Tags, one of which may stand for itself."""
     found = (tags,) if isinstance(tags, torch.Tag) else tuple(tags) if isinstance(tags, (list, tuple, set, frozenset)) else (None,)
     if not all(isinstance(one, torch.Tag) for one in found):
-        raise type_error("tags", "a torch.Tag or a list of them", tags)
+        raise wrong_type("tags", "a torch.Tag or a list of them", tags)
     return found
 
 

@@ -4,12 +4,12 @@
     lib.add_one(x, y)               # tensors of any framework
 """
 
-from ._errors import Error, told
+from ._errors import Error, explains_misuse
 
 __all__ = ["options"]
 
 
-@told("it takes no arguments")
+@explains_misuse("it takes no arguments")
 def options():
     """What a source that includes tvm-ffi's headers needs: a dict of include_dirs, library_dirs and libraries, for
     ``tarsia.load_inline(source, **tarsia.tvm_ffi.options())``. They are those of the installed package apache-tvm-ffi, which

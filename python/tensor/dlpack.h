@@ -11,7 +11,6 @@ namespace tarsia::python::dlpack {
 constexpr uint32_t k_major = 1;
 constexpr uint32_t k_minor = 0;  ///< the version asked of others, and promised to them
 constexpr uint64_t k_read_only = 1;
-constexpr uint64_t k_copied = 2;
 
 constexpr const char* k_capsule = "dltensor_versioned";
 constexpr const char* k_capsule_used = "used_dltensor_versioned";

@@ -114,9 +114,4 @@ ExchangeProtocol detail::find_protocol(PyTypeObject* type, ProtocolSlot& slot) {
   return protocol;
 }
 
-const dlpack::Exchange* exchange_of(int32_t framework) {
-  const int32_t i = framework - k_first_exchange;
-  return i >= 0 && i < k_most_exchanges ? g_exchanges[i].load() : nullptr;
-}
-
 }  // namespace tarsia::python

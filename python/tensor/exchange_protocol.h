@@ -77,7 +77,4 @@ inline ExchangeProtocol protocol_of(PyTypeObject* type) {
   return detail::find_protocol(type, slot);
 }
 
-/// The exchange API of a framework number, or null.
-const dlpack::Exchange* exchange_of(int32_t framework);
-
 }  // namespace tarsia::python

@@ -27,7 +27,6 @@ struct Array {
 };
 
 constexpr int k_contiguous = 0x1;
-constexpr int k_aligned = 0x100;
 constexpr int k_writeable = 0x400;
 
 /// The dtypes of NumPy's own numbers 0 … 23, lanes 0 where there is none.

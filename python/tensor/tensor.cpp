@@ -30,11 +30,8 @@ TensorObject* self_of(PyObject* object) {
 const tarsia_tensor& tensor_of(PyObject* object) {
   return *self_of(object)->storage->tensor;
 }
-void* data_of(const tarsia_tensor& tensor) {
-  return static_cast<char*>(tensor.data) + tensor.byte_offset;
-}
-bool on_cpu(const tarsia_tensor& tensor) {
-  return tensor.device.type != TARSIA_GPU;
+bool is_on_gpu(const tarsia_tensor& tensor) {
+  return tensor.device.type == TARSIA_GPU;
 }
 
 void dealloc(PyObject* self) {
@@ -74,7 +71,7 @@ PyObject* get_dtype(PyObject* self, void*) {
 }
 
 std::string device_text(const tarsia_tensor& tensor) {
-  return on_cpu(tensor) ? "cpu" : "cuda:" + std::to_string(tensor.device.id);
+  return is_on_gpu(tensor) ? "cuda:" + std::to_string(tensor.device.id) : "cpu";
 }
 
 PyObject* get_device(PyObject* self, void*) {
@@ -102,10 +99,10 @@ PyObject* byte_strides(const tarsia_tensor& tensor) {
 PyObject* get_cuda_interface(PyObject* self, void*) {
   const tarsia_tensor& tensor = tensor_of(self);
   const std::string typestr = typestr_of(tensor.dtype);
-  if (on_cpu(tensor) || typestr.empty()) {
+  if (!is_on_gpu(tensor) || typestr.empty()) {
     PyErr_SetString(PyExc_AttributeError,
-                    on_cpu(tensor) ? "__cuda_array_interface__: the tensor is on the CPU"
-                                   : "__cuda_array_interface__ knows no such dtype; use __dlpack__");
+                    !is_on_gpu(tensor) ? "__cuda_array_interface__: the tensor is on the CPU"
+                                       : "__cuda_array_interface__ knows no such dtype; use __dlpack__");
     return nullptr;
   }
   PyObject* strides = is_contiguous(tensor) ? Ref::borrow(Py_None).release() : byte_strides(tensor);
@@ -114,8 +111,8 @@ PyObject* get_cuda_interface(PyObject* self, void*) {
   const auto stream = reinterpret_cast<uintptr_t>(self_of(self)->stream);
   return Py_BuildValue(
       "{s:N,s:s,s:(KO),s:N,s:i,s:K}", "shape", get_shape(self, nullptr), "typestr", typestr.c_str(), "data",
-      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(data_of(tensor))), Py_False, "strides",
-      strides, "version", 3, "stream", static_cast<unsigned long long>(stream ? stream : 1));
+      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(arguments::data_of(tensor))), Py_False,
+      "strides", strides, "version", 3, "stream", static_cast<unsigned long long>(stream ? stream : 1));
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
@@ -147,7 +144,7 @@ void drop_old_capsule(PyObject* capsule) {
 /// Makes the consumer's stream wait for the stream on which the tensor is written.
 bool order_for(PyObject* self, PyObject* stream) {
   const tarsia_tensor& tensor = tensor_of(self);
-  if (on_cpu(tensor) || !stream || stream == Py_None) return true;
+  if (!is_on_gpu(tensor) || !stream || stream == Py_None) return true;
   const long long number = run_python<PyLong_AsLongLong>(stream);
   if (number == -1) return !PyErr_Occurred();  // DLPack: the consumer orders by itself
   void* consumer = number == 1 ? nullptr : reinterpret_cast<void*>(number);
@@ -194,7 +191,7 @@ PyObject* export_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* to_numpy(PyObject* self, PyObject*) {
   const tarsia_tensor& tensor = tensor_of(self);
-  if (on_cpu(tensor)) {
+  if (!is_on_gpu(tensor)) {
     Py_INCREF(self);
     return numpy::array_over(tensor, self);
   }
@@ -216,7 +213,7 @@ PyObject* to_array(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject *dtype = nullptr, *copy = nullptr;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(k_names), &dtype, &copy))
     return nullptr;
-  if (!on_cpu(tensor_of(self)) && copy == Py_False) {
+  if (is_on_gpu(tensor_of(self)) && copy == Py_False) {
     PyErr_SetString(PyExc_ValueError, "the tensor is on a GPU: making an array of it copies");
     return nullptr;
   }
@@ -226,7 +223,7 @@ PyObject* to_array(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* get_data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(data_of(tensor_of(self)));
+  return PyLong_FromVoidPtr(arguments::data_of(tensor_of(self)));
 }
 
 PyObject* repr(PyObject* self) {

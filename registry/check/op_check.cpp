@@ -1,6 +1,8 @@
 // The checks of an op, one after the other.
 #include "registry/check/op_check.h"
 
+#include <tarsia/detail/names.h>
+
 #include <algorithm>
 
 #include "base/cuda/cuda_driver.h"
@@ -13,7 +15,6 @@ namespace tarsia::registry {
 namespace {
 
 constexpr unsigned char k_poison = 0xFF, k_other_poison = 0x7B;
-constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
 
 std::string device_name(tarsia_device device) {
   return is_gpu(device) ? "gpu" : "cpu";
@@ -250,14 +251,15 @@ class PassCheck {
           }
         }
       }
-    add(std::string("honours the request ") + k_requests[TARSIA_REQUEST_NULL], fault);
+    add(std::string("honours the request ") + detail::k_request_names[TARSIA_REQUEST_NULL], fault);
   }
 
   void check_add() {
     const std::vector<CheckValue> before = something();
     const CheckOutcome outcome =
         run(0, std::vector<std::uint8_t>(m_metas.size(), TARSIA_REQUEST_ADD), &before);
-    const std::string check = std::string("honours the request ") + k_requests[TARSIA_REQUEST_ADD];
+    const std::string check =
+        std::string("honours the request ") + detail::k_request_names[TARSIA_REQUEST_ADD];
     if (outcome.code == TARSIA_UNSUPPORTED) return add(check, CheckStatus::skipped, outcome.error);
     std::string fault = outcome.error;
     for (size_t i = 0; i < m_metas.size() && fault.empty(); ++i) {
@@ -311,7 +313,8 @@ class PassCheck {
             fault = output_name(k) + ", with " + output_name(o) + " in place of " + m_input_names[i] + ": " +
                     text;
       }
-    const std::string check = std::string("honours the request ") + k_requests[TARSIA_REQUEST_INPLACE];
+    const std::string check =
+        std::string("honours the request ") + detail::k_request_names[TARSIA_REQUEST_INPLACE];
     if (any)
       add(check, fault);
     else
@@ -553,8 +556,8 @@ class OpCheck {
             continue;
           }
           std::string dtype = describe(cpu.inputs.empty() ? unknown_meta() : cpu.inputs[0]);
-          add("gpu " + dtype.substr(0, dtype.find(" (")) + ": " +
-                  (pass == TARSIA_BACKWARD ? "backward" : "forward") + " gives what the CPU gives",
+          add("gpu " + dtype.substr(0, dtype.find(" (")) + ": " + detail::pass_name(pass) +
+                  " gives what the CPU gives",
               fault);
         } catch (const Error& error) {
           add("gpu: gives what the CPU gives", error.what());

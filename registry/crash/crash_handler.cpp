@@ -318,8 +318,11 @@ void chain(int signal, siginfo_t* info, void* context, bool comes_again) {
     ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal);
 }
 
-/// A report that crashes must come back to its handler. ThreadSanitizer calls handlers with all signals
-/// blocked, whatever their flags say.
+/// A report that crashes must come back to its handler.
+///
+/// Work-around: ThreadSanitizer calls handlers with all signals blocked.
+/// Trigger: a handler of signals, whatever its flags say. Symptom: a crash within it ends the process without
+/// a report. Removal: ThreadSanitizer calls handlers with the mask that their flags ask for.
 void let_crashes_come() {
   std::uint64_t mask = 0;
   for (const Watched& watched : k_watched) mask |= std::uint64_t{1} << (watched.signal - 1);

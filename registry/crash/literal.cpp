@@ -2,16 +2,14 @@
 // read as if it opened the literal, up to the first byte that differs.
 #include "registry/crash/literal.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
 
 namespace tarsia::registry {
 namespace {
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 int hex_digit(char c) {
   return c >= '0' && c <= '9'   ? c - '0'
@@ -29,7 +27,7 @@ class LiteralReader {
   /// Whether the literal opens here in a form that can be read.
   bool open() {
     std::size_t prefix = m_at;
-    while (prefix > 0 && m_at - prefix < 3 && is_letter(m_file[prefix - 1])) --prefix;
+    while (prefix > 0 && m_at - prefix < 3 && detail::is_letter(m_file[prefix - 1])) --prefix;
     const std::string_view letters = m_file.substr(prefix, m_at - prefix);
     m_raw = letters.find_first_of("rR") != letters.npos;
     if (letters.find_first_of("fFtT") != letters.npos) return false;
@@ -126,7 +124,7 @@ class LiteralReader {
       ++at;
       if (at < m_file.size() && m_file[at] == '\r') ++at;
     }
-    while (at < m_file.size() && is_letter(m_file[at])) ++at;
+    while (at < m_file.size() && detail::is_letter(m_file[at])) ++at;
     if (at >= m_file.size() || (m_file[at] != '"' && m_file[at] != '\'')) return false;
     m_at = at;
     m_line = line;

@@ -1,6 +1,8 @@
 // Numbers, tensors and arguments as text, by plain arithmetic.
 #include "registry/crash/signal_text.h"
 
+#include <tarsia/detail/dtype_names.h>
+#include <tarsia/detail/support.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,35 +96,18 @@ void add_origin(SignalText& text, std::string_view location, std::span<const Tex
 
 namespace {
 
-std::string_view dtype_word(std::uint8_t code) {
-  switch (code) {
-    case TARSIA_INT:
-      return "int";
-    case TARSIA_UINT:
-      return "uint";
-    case TARSIA_FLOAT:
-      return "float";
-    case TARSIA_BFLOAT:
-      return "bfloat";
-    case TARSIA_COMPLEX:
-      return "complex";
-    default:
-      return "bits";
-  }
-}
-
 void add_dtype(SignalText& text, tarsia_dtype dtype) {
-  if (dtype.code == TARSIA_BOOL)
-    text.add("bool");
+  if (const char* name = detail::element_name(dtype))
+    text.add(name);
   else
-    text.add(dtype_word(dtype.code)).number(dtype.bits);
+    text.add("dtype(").number(dtype.code).add(", ").number(dtype.bits).add(")");
   if (dtype.lanes > 1) text.add("x").number(dtype.lanes);
 }
 
 /// `context`: whose tensor_at() finds tensors behind pointers; may be null.
 void add_value(SignalText& text, const tarsia_call_context* context, const tarsia_param* param,
                const tarsia_value& value) {
-  const bool has_lookup = context && context->size >= offsetof(tarsia_call_context, op) && context->tensor_at;
+  const bool has_lookup = context && TARSIA_DETAIL_GIVES(*context, tensor_at);
   switch (value.kind) {
     case TARSIA_KIND_NONE:
       text.add("none");

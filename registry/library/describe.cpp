@@ -1,6 +1,6 @@
 // Texts of descriptors.
 #include <tarsia/abi.h>
-#include <tarsia/detail/dtype_names.h>
+#include <tarsia/detail/names.h>
 
 #include <string>
 

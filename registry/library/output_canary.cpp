@@ -1,6 +1,8 @@
 // The values, and the search for them.
 #include "registry/library/output_canary.h"
 
+#include <tarsia/detail/argument_rules.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,18 +15,14 @@ namespace {
 // Bytes whose agreement with random ones is no accident.
 constexpr std::int64_t k_sure_bytes = 8, k_fewest_bytes = 4;
 
-std::int64_t numel(const tarsia_tensor& tensor) {
-  std::int64_t n = 1;
-  for (std::int32_t i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
-  return n;
-}
+using arguments::element_count;
 
 std::int64_t item_of(const tarsia_tensor& tensor) {
   return bytes_of_element(tensor.dtype);
 }
 
 char* begin_of(const tarsia_tensor& tensor) {
-  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+  return static_cast<char*>(data_of(tensor));
 }
 
 /// The bits of the mantissa; 0: the dtype has no signalling NaN that is an element.
@@ -74,7 +72,7 @@ class Values {
 
 bool overlap(const tarsia_tensor& a, const tarsia_tensor& b) {
   const char *first = begin_of(a), *second = begin_of(b);
-  return first < second + numel(b) * item_of(b) && second < first + numel(a) * item_of(a);
+  return first < second + element_count(b) * item_of(b) && second < first + element_count(a) * item_of(a);
 }
 
 /// The metas of the context's outputs: in backward these are the gradients of the inputs.
@@ -117,7 +115,7 @@ OutputCanary::OutputCanary(const tarsia_op_context& context) : m_context(context
   for (std::uint32_t i = 0; i < context.n_outputs; ++i) {
     const tarsia_tensor* const output = context.outputs[i];
     if (!output || context.requests[i] != TARSIA_REQUEST_WRITE || metas[i].storage != TARSIA_DENSE) continue;
-    const std::int64_t item = item_of(*output), n = numel(*output);
+    const std::int64_t item = item_of(*output), n = element_count(*output);
     if (output->dtype.bits < 8 || n * item < k_fewest_bytes || !is_contiguous(*output)) continue;
     if (shares_with_input(context, *output)) continue;
     const std::uint64_t seed = (s_seed.fetch_add(1) + 1) * 0x9E3779B97F4A7C15;
@@ -131,7 +129,7 @@ std::string OutputCanary::unwritten(const tarsia_op& op) const {
   std::vector<char> expected;
   for (const Filled& one : m_filled) {
     const tarsia_tensor& output = *m_context.outputs[one.output];
-    const std::int64_t item = item_of(output), n = numel(output);
+    const std::int64_t item = item_of(output), n = element_count(output);
     // One element alone may hold random bytes by accident, where it has few.
     const std::int64_t sure = mantissa_of(output.dtype) ? 1 : std::min(n, (k_sure_bytes + item - 1) / item);
     Values values(output.dtype, one.seed);

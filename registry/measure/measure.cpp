@@ -4,6 +4,8 @@
 // measure anew agree. Times are remembered, not the choice: it follows from them.
 #include "registry/measure/measure.h"
 
+#include <tarsia/detail/support.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "registry/measure/answers.h"
+#include "registry/measure/measured_times.h"
 #include "registry/measure/timing.h"
 #include "registry/op/choice.h"
 
@@ -33,7 +35,7 @@ tarsia_choice choice_of_process() {
 
 /// What the request asks for; OF_PROCESS if nothing.
 tarsia_choice choice_of(const tarsia_op_request& request) {
-  if (request.size < offsetof(tarsia_op_request, choice) + sizeof request.choice) return t_choice;
+  if (!TARSIA_DETAIL_HAS_FIELD(request, choice)) return t_choice;
   if (request.choice > TARSIA_CHOICE_MEASURE)
     throw ArgumentError::value_error("there is no choice " + std::to_string(request.choice) +
                                      ": 0 is the process's, 1 by priority, 2 measured");
@@ -82,9 +84,9 @@ MeasuredPasses measure(const Ref<OpEntry>& entry, const tarsia_op_request& reque
     const tarsia_implementation* usual = choose(of, pass).implementation;
     const tarsia_implementation* forward = choose(of, TARSIA_FORWARD).implementation;
     if (!forward) break;
-    const AnswerKey key(*entry, bound, all, pass, *forward);
+    const TimesKey key(*entry, bound, all, pass, *forward);
     bool is_new = false;
-    if (!find_answer(key, all, op, measured)) {
+    if (!find_times(key, all, op, measured)) {
       measured = time_implementations({entry, request, bound, all, pass, forward});
       is_new = !measured.times.empty();
     }
@@ -96,7 +98,7 @@ MeasuredPasses measure(const Ref<OpEntry>& entry, const tarsia_op_request& reque
     if (is_new) tell(op, pass, bound.info().device, measured);
     decide(measured, usual);
     if (!is_new || !measured.implementation) continue;
-    keep_answer(key, all, op, measured);
+    keep_times(key, all, op, measured);
     decide(measured, usual);  // by the times of another thread, if that one was first
   }
   return passes;

@@ -216,11 +216,7 @@ class Trial {
       require(m_info.inputs[i], [&] { return m_request.bound.input_name(i); }, sample(i) != nullptr);
     for (std::uint32_t i = 0; i < m_info.n_outputs; ++i)
       require(m_info.outputs[i], [&] { return m_request.bound.output_name(i); }, true);
-    if (!m_is_gpu) return;
-    int status = 0;
-    check_cuda(cuda_driver().cuStreamIsCapturing(static_cast<CuStream>(m_stream), &status),
-               "cuStreamIsCapturing");
-    if (status) throw Refusal{"its stream captures a CUDA graph"};
+    if (m_is_gpu && is_capturing(m_stream)) throw Refusal{"its stream captures a CUDA graph"};
   }
 
   Made made_like(const tarsia_meta& meta) const { return meta.present ? Made(meta, m_info.device) : Made(); }

@@ -2,6 +2,8 @@
 // table alone.
 #include "registry/mxnet/mxnet_op.h"
 
+#include <tarsia/detail/names.h>
+
 #include <cstring>
 
 #include "base/error.h"
@@ -199,8 +201,8 @@ std::int32_t MxnetOp::run(void* user, const tarsia_op_context* context) {
     const Run run(*context, pass.function, pass.backward);
     const std::int32_t code = library.run(library.self, &run);
     if (!code) return 0;
-    return failure(code, !context->state ? (pass.backward ? "backward" : "forward")
-                                         : (pass.backward ? "Backward" : "Forward"));
+    return failure(
+        code, !context->state ? detail::pass_name(context->pass) : (pass.backward ? "Backward" : "Forward"));
   });
 }
 

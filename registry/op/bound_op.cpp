@@ -224,7 +224,7 @@ inline std::int32_t BoundOp::call(const Pass& pass, const tarsia_op_call& call) 
   CallFrame frame(info.device, m_entry->op(), context);
 
   // 5. Run.
-  return is_plain ? run(pass, context) : run_with_others(pass, context);
+  return is_plain ? run(pass, context) : run_converted(pass, context);
 }
 
 std::int32_t BoundOp::call_on_gpu(const Pass& pass, const tarsia_op_call& call, tarsia_op_context& context,
@@ -237,7 +237,7 @@ std::int32_t BoundOp::call_on_gpu(const Pass& pass, const tarsia_op_call& call, 
     CallFrame frame(device, context.stream, m_entry->op(), context);
 
     // 5. Run.
-    const std::int32_t code = is_plain ? run(pass, context) : run_with_others(pass, context);
+    const std::int32_t code = is_plain ? run(pass, context) : run_converted(pass, context);
 
     // 6. Look for launch errors.
     return code ? code : check_launches(*pass.implementation);
@@ -301,7 +301,7 @@ std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation
   });
 }
 
-std::int32_t BoundOp::run_with_others(const Pass& pass, tarsia_op_context& context) noexcept {
+std::int32_t BoundOp::run_converted(const Pass& pass, tarsia_op_context& context) noexcept {
   if (pass.is_as_given) return run_with_copies(pass, context);
   if (!pass.is_dense) return run_in_layouts(pass, context);
   try {

@@ -126,7 +126,7 @@ class BoundOp : public Counted<BoundOp> {
                            const tarsia_op_context& context) noexcept;
   /// Runs with other tensors than the caller's: dense in place of sparse ones, in the layouts that the
   /// implementation takes, and copies in place of outputs.
-  std::int32_t run_with_others(const Pass& pass, tarsia_op_context& context) noexcept;
+  std::int32_t run_converted(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t run_in_layouts(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t fail(const tarsia_implementation& implementation, std::int32_t code) noexcept;

@@ -112,10 +112,6 @@ std::string reason(const ChoiceOf& of, const tarsia_implementation& one, const C
 
 }  // namespace
 
-const char* pass_name(std::uint32_t pass) {
-  return pass == TARSIA_BACKWARD ? "backward" : "forward";
-}
-
 std::string device_text(tarsia_device device) {
   return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
 }

@@ -1,6 +1,7 @@
 // The choice of an implementation: by inference, or by device, storage types, predicate and priority.
 #pragma once
 
+#include <tarsia/detail/names.h>
 #include <tarsia/op_abi.h>
 
 #include <string>
@@ -45,8 +46,8 @@ std::string name_of(const tarsia_op& op, const tarsia_implementation& implementa
 /// type; of all, with type 0.
 std::string names_of(const tarsia_op& op, tarsia_pass pass, std::int32_t device_type);
 
-/// "forward", "backward"; "cpu", "gpu".
-const char* pass_name(std::uint32_t pass);
+using detail::pass_name;
+/// "cpu", "gpu".
 const char* device_name(bool gpu);
 /// "the CPU", "GPU 1".
 std::string device_text(tarsia_device device);

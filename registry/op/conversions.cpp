@@ -1,6 +1,8 @@
 // Which tensors of a run are converted; registry/elements/storage_cast.* converts one.
 #include "registry/op/conversions.h"
 
+#include <tarsia/detail/names.h>
+
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -20,10 +22,6 @@ namespace {
 
 bool is_sparse(const tarsia_meta& meta) {
   return meta.present && meta.storage != TARSIA_DENSE;
-}
-
-const char* storage_name(const tarsia_meta& meta) {
-  return meta.storage == TARSIA_CSR ? "csr" : meta.storage == TARSIA_ROW_SPARSE ? "row_sparse" : "dense";
 }
 
 const tarsia_sparse& sparse_of(const tarsia_tensor* tensor) {
@@ -59,10 +57,10 @@ std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pas
   const auto take = [&](const std::string& name, const tarsia_meta& meta) {
     const std::size_t i = taken++;
     if (is_sparse(meta) && (needs.empty() || needs[i]))
-      texts.push_back(name + ": " + storage_name(meta) + " -> dense");
+      texts.push_back(name + ": " + detail::k_storage_names[meta.storage] + " -> dense");
   };
   const auto make = [&](const std::string& name, const tarsia_meta& meta) {
-    if (is_sparse(meta)) texts.push_back(name + ": dense -> " + storage_name(meta));
+    if (is_sparse(meta)) texts.push_back(name + ": dense -> " + detail::k_storage_names[meta.storage]);
   };
   const auto inputs = bound.inputs(), outputs = bound.outputs();
   for (unsigned i = 0; backward && i < outputs.size(); ++i)

@@ -1,8 +1,9 @@
 // Runs an op's inference, and reports where it contradicts the known metas.
 #include "registry/op/infer.h"
 
+#include <tarsia/detail/support.h>
+
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -55,10 +56,6 @@ std::string port_name(const char* what, const char* name, unsigned i, std::optio
   if (!*name) return text + std::to_string(i);
   text += std::string("'") + name + "'";
   return of_variadic ? text + " " + std::to_string(*of_variadic) : text;
-}
-
-bool names_inputs(const tarsia_op& op) {
-  return op.size >= offsetof(tarsia_op, name_inputs) + sizeof op.name_inputs && op.name_inputs;
 }
 
 }  // namespace
@@ -200,7 +197,7 @@ void BoundInfo::count(std::uint32_t& n_inputs, std::uint32_t& n_outputs) {
 
 void BoundInfo::mark_hidden() {
   std::uint32_t n_visible = static_cast<std::uint32_t>(m_outputs.size());
-  const bool tells = m_op.size >= offsetof(tarsia_op, visible) + sizeof m_op.visible && m_op.visible;
+  const bool tells = TARSIA_DETAIL_GIVES(m_op, visible);
   static constexpr const char* k_name = "number of visible outputs";
   if (tells && run_step(m_op, k_name, &m_info, [&] { return m_op.visible(m_op.user, &m_info, &n_visible); }))
     throw_op_error(m_op, k_name);
@@ -227,7 +224,7 @@ void BoundInfo::name_inputs(std::uint32_t n, bool asks) {
                             : is_variadic    ? ports.back()
                                              : tarsia_port{"", "", 0});
   static constexpr const char* k_name = "inference";
-  if (asks && names_inputs(m_op) && run_step(m_op, k_name, &m_info, [&] {
+  if (asks && TARSIA_DETAIL_GIVES(m_op, name_inputs) && run_step(m_op, k_name, &m_info, [&] {
         return m_op.name_inputs(m_op.user, &m_info, m_input_ports.data(), n);
       }))
     throw_op_error(m_op, k_name);
@@ -261,7 +258,7 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
                                    ? std::to_string(n_needed) + " to " + std::to_string(n_inputs)
                                    : std::to_string(n_inputs);
     std::string names;  // where attributes decide them
-    for (unsigned i = 0; names_inputs(m_op) && i < n_inputs; ++i)
+    for (unsigned i = 0; TARSIA_DETAIL_GIVES(m_op, name_inputs) && i < n_inputs; ++i)
       if (*m_input_ports[i].name)
         names += (names.empty() ? " ('" : ", '") + std::string(m_input_ports[i].name) + "'";
     throw ArgumentError::type_error(op_name(m_op) + " takes " + wanted + " input" +

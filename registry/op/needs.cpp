@@ -1,8 +1,9 @@
 // Names of what a backward takes: "x" and "y" of ports, "dy" of the gradient of an output "y".
 #include "registry/op/needs.h"
 
+#include <tarsia/detail/support.h>
+
 #include <algorithm>
-#include <cstddef>
 #include <span>
 
 #include "registry/op/op_step.h"
@@ -13,7 +14,7 @@ namespace {
 
 /// Descriptions by an older header end before these fields.
 bool knows_needs(const tarsia_op& op) {
-  return op.size >= offsetof(tarsia_op, needs) + sizeof op.needs;
+  return TARSIA_DETAIL_HAS_FIELD(op, needs);
 }
 
 }  // namespace

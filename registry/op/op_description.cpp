@@ -1,9 +1,11 @@
 // What makes a description of an op hold together.
 #include "registry/op/op_description.h"
 
+#include <tarsia/detail/spelling.h>
+#include <tarsia/detail/support.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -51,7 +53,7 @@ void check_names(const tarsia_op& op, const std::function<void(const std::string
   for (const auto& [name, what] : all) {
     if (name.empty()) continue;  // ports of MXNet's API have no names
     const std::string shown = std::string(what) + " '" + std::string(name) + "'";
-    if (!is_identifier(name)) fail("declares " + shown + ": write letters, digits and underscores");
+    if (!detail::is_identifier(name)) fail("declares " + shown + ": write letters, digits and underscores");
     const auto [before, is_new] = known.emplace(name, what);
     // Ops for MXNet's API have no place, and may call an input and an output alike.
     const bool is_declared = op.location && *op.location;
@@ -125,22 +127,12 @@ void check_pairs(const tarsia_op& op, const tarsia_implementation& implementatio
                       n_out = backward ? op.n_inputs : op.n_outputs;
   for (const tarsia_inplace& pair : std::span(implementation.inplace, implementation.n_inplace)) {
     if (any_number || (pair.input < n_in && pair.output < n_out)) continue;
-    const std::string word = backward ? "backward" : "forward";
+    const std::string word = pass_name(implementation.pass);
     fail("has ." + word + "_inplace(" + std::to_string(pair.input) + ", " + std::to_string(pair.output) +
          "), and its " + word + " takes " + std::to_string(n_in) + " tensors and writes " +
          std::to_string(n_out) + ", counted from 0");
   }
 }
-
-}  // namespace
-
-bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && is_letter(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
-namespace {
 
 /// Whether it is one identifier, or several with "::" or "." between them. Letters may be of any language.
 bool is_op_name(std::string_view name) {
@@ -149,7 +141,7 @@ bool is_op_name(std::string_view name) {
     std::string part(name.substr(0, end));
     for (char& c : part)
       if (static_cast<signed char>(c) < 0) c = '_';
-    if (!is_identifier(part)) return false;
+    if (!detail::is_identifier(part)) return false;
     name.remove_prefix(end);
     if (name.empty()) return true;
     const std::size_t between = name.starts_with("::") ? 2 : 1;
@@ -226,8 +218,9 @@ void check_op(const tarsia_op& op, const std::string& library) {
   const bool is_declared = op.location && *op.location;
   if (is_declared ? !is_op_name(op.name) : std::ranges::any_of(std::string_view(op.name), is_strange))
     fail("has a name that nobody can call it by: write letters, digits and underscores, without quotes");
-  if (op.size < offsetof(tarsia_op, fault)) fail("is described for an older Tarsia: build the library again");
-  if (op.size >= offsetof(tarsia_op, fault) + sizeof op.fault && op.fault) fail(op.fault);
+  if (!TARSIA_DETAIL_HAS_FIELD(op, destroy_state))
+    fail("is described for an older Tarsia: build the library again");
+  if (TARSIA_DETAIL_GIVES(op, fault)) fail(op.fault);
   bool has_forward = false;
   for (unsigned i = 0; i < op.n_implementations; ++i) {
     check_implementation(op.implementations[i], fail);

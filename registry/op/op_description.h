@@ -8,9 +8,6 @@
 
 namespace tarsia::registry {
 
-/// Whether a text is letters, digits and underscores, and begins with no digit.
-bool is_identifier(std::string_view name);
-
 /// Whether it adds implementations to an op that another description declares.
 inline bool is_extension(const tarsia_op& op) {
   return (op.flags & TARSIA_OP_EXTENDS) != 0;

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <tarsia/detail/argument_words.h>
+#include <tarsia/detail/support.h>
 #include <time.h>
 
 #include <algorithm>
@@ -254,8 +255,7 @@ void* thread_stream(std::int32_t device) noexcept {
 
 tarsia_storage* share_argument(const tarsia_tensor* argument) {
   const tarsia_call_context* context = t_slot.context;
-  constexpr std::size_t k_needed = offsetof(tarsia_call_context, share) + sizeof context->share;
-  if (!context || context->size < k_needed || !context->share)
+  if (!context || !TARSIA_DETAIL_GIVES(*context, share))
     throw ArgumentError::type_error(
         "the function may keep a tensor that it takes, and only Python can pass it such a tensor; let it "
         "take "
@@ -265,8 +265,7 @@ tarsia_storage* share_argument(const tarsia_tensor* argument) {
 
 std::int32_t resize_argument(const tarsia_tensor* argument, const std::int64_t* shape, std::int32_t ndim) {
   const tarsia_call_context* context = t_slot.context;
-  constexpr std::size_t k_needed = offsetof(tarsia_call_context, resize) + sizeof context->resize;
-  if (!context || context->size < k_needed || !context->resize)
+  if (!context || !TARSIA_DETAIL_GIVES(*context, resize))
     throw ArgumentError::value_error(
         "the function gives a tensor that it takes the shape " + arguments::tuple_text(shape, ndim) +
         ", and only Python can pass it one that can be resized; pass one of that shape");

@@ -276,10 +276,8 @@ void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
   CudaDeviceScope scope(is_gpu(to.device) ? to.device.id : from.device.id);
   if (is_gpu(to.device) && is_gpu(from.device) && to.device.id != from.device.id) {
     join_peers(to.device.id, from.device.id);
-    int capturing = 0;
-    check_cuda(driver.cuStreamIsCapturing(static_cast<CuStream>(stream), &capturing), "cuStreamIsCapturing");
     // CUDA graphs hold no copies of the kind that also serves GPUs that do not reach each other.
-    if (capturing)
+    if (is_capturing(stream))
       return check_cuda(
           driver.cuMemcpyAsync(reinterpret_cast<CuPointer>(data_of(to)),
                                reinterpret_cast<CuPointer>(data_of(from)), bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tarsia/abi.h>
+#include <tarsia/detail/argument_rules.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -53,10 +54,7 @@ constexpr std::int64_t bytes_of_element(tarsia_dtype dtype) {
 /// The size of a contiguous tensor's elements, in bytes. Throws ArgumentError if it does not fit.
 std::uint64_t bytes_of(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype);
 
-/// The first element's address.
-inline void* data_of(const tarsia_tensor& tensor) {
-  return static_cast<char*>(tensor.data) + tensor.byte_offset;
-}
+using arguments::data_of;
 
 /// Whether the elements lie row-major without gaps.
 bool is_contiguous(const tarsia_tensor& tensor) noexcept;

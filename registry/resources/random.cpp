@@ -345,12 +345,9 @@ States& states_of_graph(tarsia_device device, void* stream) {
   return states;
 }
 
-bool is_capturing(tarsia_device device, void* stream) {
+bool captures(tarsia_device device, void* stream) {
   const CudaDeviceScope scope(device.id);
-  int status = 0;
-  check_cuda(cuda_driver().cuStreamIsCapturing(static_cast<CuStream>(stream), &status),
-             "cuStreamIsCapturing");
-  return status != 0;
+  return is_capturing(stream);
 }
 
 }  // namespace
@@ -375,7 +372,7 @@ void* random_states(tarsia_device device, std::int32_t kind, std::uint32_t& n) {
   if (!gpu) device = {TARSIA_CPU, 0};
   n = gpu ? k_gpu_states : k_cpu_states;
   void* stream = gpu ? current_stream(device.id) : nullptr;
-  if (gpu && is_capturing(device, stream)) return states_of_graph(device, stream).gpu;
+  if (gpu && captures(device, stream)) return states_of_graph(device, stream).gpu;
 
   struct Wanted {
     tarsia_device device;

@@ -93,10 +93,8 @@ bool debug_sync() noexcept {
 
 void wait_for_debugging(const char* name, void* stream) {
   const CudaDriver& driver = cuda_driver();
-  auto* const handle = static_cast<CuStream>(stream);
-  int capturing = 0;
-  if (driver.cuStreamIsCapturing(handle, &capturing) || capturing) return;
-  if (const CuResult result = driver.cuStreamSynchronize(handle))
+  if (is_capturing_if_known(stream).value_or(true)) return;
+  if (const CuResult result = driver.cuStreamSynchronize(static_cast<CuStream>(stream)))
     throw CudaError(std::string(name) + " failed: " + cuda_error_text(result) +
                     " (TARSIA_DEBUG_SYNC is set: each launch is waited for)");
 }

@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT = 120  # seconds a test may take
 
 sys.path.insert(0, str(HERE))  # gpu_support and op.graphs_support
+sys.path.append(str(HERE.parent / "python" / "support"))  # where pytest does not read pyproject.toml: in a bundle
 pytest.register_assert_rewrite("gpu_support")
 
 # Imported once, here, and not in every child. Neither uses CUDA before it is asked to.

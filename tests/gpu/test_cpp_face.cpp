@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "tests/gpu/op/on_gpu.h"
+
 namespace {
 
 using tarsia::Launch;
@@ -64,17 +66,11 @@ TARSIA_OP(gpu_cpp_square).forward("gpu", [](tarsia::Context& c) {
 });
 )";
 
-class GpuTest : public testing::Test {
+class GpuTest : public OnGpu {
  protected:
-  void SetUp() override {
-    if (tarsia_device_count() == 0) GTEST_SKIP() << "needs a GPU";
-  }
   static const tarsia::Library& library() {
     static const tarsia::Library lib = tarsia::load_inline(k_source, {.name = "gpu_cpp"});
     return lib;
-  }
-  static Tensor on_gpu(const std::vector<float>& values) {
-    return tarsia::copy_to(tarsia::tensor(values), tarsia::gpu_device());
   }
 };
 

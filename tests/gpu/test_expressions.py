@@ -24,7 +24,7 @@ def test_the_device_code_compiles_without_a_gpu():
     for f, dtypes in [(SAXPY, ["float16", "float16", "float32", "float16"]), (TOTAL, ["float32"] * 2), (TOTAL, ["bool"] * 2),
                       (LARGEST, ["bfloat16"] * 2), (ARGMAX, ["int8", "int64"])]:
         lib = tarsia.load_inline({f"{f.__name__}.cu": f.source(*dtypes, gpu=True)}, functions=[f"tarsia_expression::{f.__name__}"])
-        assert all(lib[name].attributes.local == 0 for name in lib.kernels)  # nothing spills, no array is left in memory
+        assert lib.kernels and all(lib[name].attributes.local == 0 for name in lib.kernels)  # nothing spills, no array is left in memory
         lib.unload()
 
 

@@ -1,11 +1,11 @@
 """Kernels launched directly from Python."""
 
 import ctypes
-import threading
 
 import numpy as np
 import pytest
 from gpu_support import HOLD, Gate, inline, require_gpus, run_python
+from threads import at_once
 
 import tarsia
 
@@ -179,11 +179,7 @@ def test_threads_launch_at_once():
         for _ in range(200):
             lib.saxpy[1, 256](256, 1.0, x, y[i])
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(8))
     torch.cuda.synchronize()
     assert [t.sum().item() for t in y] == [200 * 256.0] * 8
 

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 from gpu_support import HOLD, Gate, inline, wait_until
+from threads import at_once
 
 import tarsia
 
@@ -160,28 +161,16 @@ def test_no_compile_starts_during_capture(relu):
 
 
 def test_many_threads_on_streams_of_their_own(relu):
-    failures = []
-
     def work(seed):
-        try:
-            stream = torch.cuda.Stream()
-            with torch.cuda.stream(stream):
-                generator = torch.Generator("cuda").manual_seed(seed)
-                for n in (1000, 4096, 1000, 77777):
-                    x = torch.randn(n, device="cuda", generator=generator)
-                    for _ in range(50):
-                        y = relu(x)
-                    if not torch.equal(y, torch.relu(x)):
-                        failures.append(f"thread {seed}, {n} elements")
-        except Exception as error:
-            failures.append(repr(error))
+        with torch.cuda.stream(torch.cuda.Stream()):
+            generator = torch.Generator("cuda").manual_seed(seed)
+            for n in (1000, 4096, 1000, 77777):
+                x = torch.randn(n, device="cuda", generator=generator)
+                for _ in range(50):
+                    y = relu(x)
+                assert torch.equal(y, torch.relu(x)), f"thread {seed}, {n} elements"
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(work, range(8))
 
 
 def test_an_op_is_replaced_while_it_is_called():

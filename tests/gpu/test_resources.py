@@ -1,9 +1,9 @@
 """What op code is given on a GPU: memory, devices, random numbers."""
 
-import threading
 
 import pytest
 from gpu_support import inline, wait_until
+from threads import at_once
 
 import tarsia
 
@@ -143,16 +143,13 @@ def test_calls_of_several_threads_draw_from_states_of_their_own(lib):
     streams = [torch.cuda.Stream() for _ in drawn]
     torch.cuda.synchronize()
 
-    def draw(mine, stream):
+    def draw(each):
+        mine, stream = each
         with torch.cuda.stream(stream):
             for out in mine:
                 lib.draw(out, n)
 
-    threads = [threading.Thread(target=draw, args=each) for each in zip(drawn, streams)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(draw, zip(drawn, streams))
     torch.cuda.synchronize()
     first = torch.stack([out[:8] for mine in drawn for out in mine])
     assert len(torch.unique(first, dim=0)) == 4 * rounds  # no two drew from one state at once

@@ -1,10 +1,10 @@
 """Operators of PyTorch over functions and ops, on a GPU: streams, gradients, compiled and captured graphs, threads."""
 
 import importlib.util
-import threading
 
 import pytest
 from gpu_support import HOLD, OPS, Gate, inline, require_gpus
+from threads import at_once
 
 import tarsia
 
@@ -145,7 +145,6 @@ def test_autocasting_and_vmap(leaky):
 
 def test_threads(lib, leaky):
     axpy = tarsia.torch.register(lib.axpy)
-    failures = []
 
     def work(seed):
         with torch.cuda.stream(torch.cuda.Stream()):
@@ -154,15 +153,9 @@ def test_threads(lib, leaky):
                 y = torch.zeros(10000, device="cuda")
                 axpy(2.0, x.detach(), y, 10000)
                 leaky(-x).sum().backward()
-                if not bool((y == 2 * seed).all()) or not bool((x.grad == -0.25).all()):
-                    failures.append(seed)
+                assert bool((y == 2 * seed).all()) and bool((x.grad == -0.25).all())
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 7)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(work, range(1, 7))
 
 
 def test_data_parallel(leaky):

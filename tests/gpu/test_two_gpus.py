@@ -1,9 +1,9 @@
 """Several GPUs in one process."""
 
-import threading
 
 import pytest
 from gpu_support import HOLD, RELU, SPIN, Gate, inline, wait_until
+from threads import at_once
 
 import tarsia
 
@@ -147,30 +147,20 @@ def test_variables_are_those_of_each_device(lib):
 
 
 def test_both_at_once(lib):
-    failures = []
-
-    def work(device):
-        try:
-            torch.cuda.set_device(device)
-            with torch.cuda.stream(torch.cuda.Stream(device=device)):
-                for k in range(100):
-                    x = torch.randn(5000 + k, device=f"cuda:{device}")
-                    y = tarsia.ops.two_gpus_relu(x)
-                    z = lib.plus_one(x)
-                    if not (torch.equal(y, torch.relu(x)) and z.device == x.device):
-                        failures.append(f"device {device}, round {k}")
-        except Exception as error:
-            failures.append(repr(error))
+    def work(i):
+        device = i % 2
+        torch.cuda.set_device(device)
+        with torch.cuda.stream(torch.cuda.Stream(device=device)):
+            for k in range(100):
+                x = torch.randn(5000 + k, device=f"cuda:{device}")
+                y = tarsia.ops.two_gpus_relu(x)
+                z = lib.plus_one(x)
+                assert torch.equal(y, torch.relu(x)) and z.device == x.device, f"device {device}, round {k}"
 
     x = [torch.ones(1, device=f"cuda:{i}") for i in range(2)]
     for t in x:
         lib.set_factor(t, 1)
-    threads = [threading.Thread(target=work, args=(i % 2,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(work, range(4))
 
 
 def test_tensors_made_on_the_other_device(lib):

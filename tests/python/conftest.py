@@ -43,3 +43,10 @@ def load_text(build_library):
 def lib(load_text):
     """The functions of functions.cpp beside this file."""
     return load_text((pathlib.Path(__file__).parent / "functions.cpp").read_text())
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache in which no other test has made a module. Gives the folder that it lies in."""
+    monkeypatch.setenv("TARSIA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path

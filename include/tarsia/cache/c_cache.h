@@ -37,6 +37,7 @@ typedef struct tarsia_cache_counters {
   /* How many of these took at most 10, 25, 50, 100, 250 and 500 ms, 1, 2.5, 5, 10, 30 and 60 s, and longer;
      each counts once. */
   uint64_t compile_times[13];
+  uint64_t store_failures; /* entries that the folder did not keep, as on a full disk */
 } tarsia_cache_counters;
 
 /// Fills in this process's counters of the folder that the environment names now.
@@ -77,15 +78,16 @@ TARSIA_API int32_t tarsia_cache_verify(int32_t remove, char** json);
 TARSIA_API int32_t tarsia_cache_prune(uint64_t max_bytes, char** json);
 
 /// Writes all modules of the folder, with what leads to them, into a file: a pack for other machines. Reports
-/// `modules` and `bytes` as JSON. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if it cannot be
-/// written; then no file is there.
+/// `modules`, `revoked` (modules that are left out, since the key of one who signed them is revoked), `bytes`
+/// and `signer` as JSON. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if it cannot be written, as to
+/// what is no regular file; then no file is there.
 TARSIA_API int32_t tarsia_cache_export(const char* path, char** json);
 
 /// Takes the modules of a pack into the folder. A pack is code that will run: where TARSIA_TRUST names keys,
-/// one of them has to have signed it. Reports `modules`, `known` (of these, how many the folder had), `bytes`
-/// and `signer` (the trusted key that signed it, or "") as JSON. Free `*json` with tarsia_free. Errors:
-/// TARSIA_LOAD_ERROR for a file that is no whole pack of a version that this Tarsia reads, or that no trusted
-/// key signed; then nothing is taken in.
+/// one of them has to have signed it. Reports `modules`, `known` (of these, how many the folder had),
+/// `revoked` (modules of revoked keys, which are not taken), `bytes` and `signer` (the trusted key that
+/// signed it, or "") as JSON. Free `*json` with tarsia_free. Errors: TARSIA_LOAD_ERROR for a file that is no
+/// whole pack of a version that this Tarsia reads, or that no trusted key signed; then nothing is taken in.
 TARSIA_API int32_t tarsia_cache_import(const char* path, char** json);
 
 /// Reports as JSON which entry a source hits, or which of its inputs differ from the nearest entry, and how.

@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+/// The most compilers that a service keeps.
+enum { TARSIA_MAX_SERVICE_WORKERS = 256 };
+
 /// Fill with zeros and set `size`; zero means the default of each field.
 typedef struct tarsia_serve_options {
   uint32_t size;       /* sizeof(tarsia_serve_options) */
@@ -21,7 +24,8 @@ typedef struct tarsia_serve_options {
 
 /// Keeps compilers warm and lends them to processes of this user that have the socket's path in
 /// TARSIA_SERVICE. Blocks until `stop` can be read; then ends the compilers and removes the socket. Errors:
-/// TARSIA_ERROR if the socket cannot be had; TARSIA_NOT_FOUND without a compiler.
+/// TARSIA_ERROR if the socket cannot be had; TARSIA_NOT_FOUND without a compiler; TARSIA_ARGUMENT_VALUE for
+/// more than TARSIA_MAX_SERVICE_WORKERS.
 TARSIA_API int32_t tarsia_serve(const tarsia_serve_options* options);
 
 #ifdef __cplusplus

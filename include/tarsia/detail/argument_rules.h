@@ -167,6 +167,11 @@ inline int64_t element_count(const tarsia_tensor& tensor) {
   return n;
 }
 
+/// The address of the first element.
+inline void* data_of(const tarsia_tensor& tensor) {
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
 /// The number of elements of a dtype in a tensor that has a dtype of its own: half as many float2 as float.
 inline int64_t elements_of(tarsia_dtype dtype, const tarsia_tensor& tensor) {
   const int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tarsia/detail/argument_match.h>
-#include <tarsia/detail/dtype_names.h>
+#include <tarsia/detail/names.h>
 
 #include <string>
 

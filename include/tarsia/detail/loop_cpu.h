@@ -5,7 +5,6 @@
 #include <tarsia/detail/loop_plan.h>
 
 #include <cmath>
-#include <new>
 
 #pragma GCC visibility push(hidden)
 namespace tarsia {
@@ -50,36 +49,6 @@ struct Element<half_element, true> {
     half_element y_;
     __builtin_memcpy(&y_, &h_, sizeof(h_));
     return y_;
-  }
-};
-
-/// A place in a loop.
-struct LoopCursor {
-  long long at[k_loop_dims];
-
-  LoopCursor() = default;
-  LoopCursor(const LoopDims& d_, long long k_) {
-    if (!d_.count) {  // there is no place, and extents of 0
-      for (int i_ = 0; i_ < d_.ndim; ++i_) at[i_] = 0;
-      return;
-    }
-    for (int i_ = d_.ndim - 1; i_ > 0; --i_) at[i_] = k_ % d_.shape[i_], k_ /= d_.shape[i_];
-    at[0] = k_;
-  }
-  long long offset(const LoopDims& d_, const long long* strides_) const {
-    long long offset_ = 0;
-    for (int i_ = 0; i_ < d_.ndim; ++i_) offset_ += at[i_] * strides_[i_];
-    return offset_;
-  }
-  /// The number of steps that are left in the last dimension.
-  long long left(const LoopDims& d_) const { return d_.shape[d_.ndim - 1] - at[d_.ndim - 1]; }
-  void advance(const LoopDims& d_, long long n_) {
-    int i_ = d_.ndim - 1;
-    at[i_] += n_;
-    for (; i_ > 0 && at[i_] >= d_.shape[i_]; --i_) {
-      at[i_ - 1] += at[i_] / d_.shape[i_];
-      at[i_] %= d_.shape[i_];
-    }
   }
 };
 
@@ -154,22 +123,6 @@ inline const long long* gather_indices(const LoopDims& d_, const long long* stri
   }
   return room_;
 }
-
-/// Memory of one loop's body.
-class RowMemory {
- public:
-  explicit RowMemory(size_t bytes_) : m_data(static_cast<char*>(::operator new(bytes_))) {}
-  ~RowMemory() { ::operator delete(m_data); }
-  RowMemory(const RowMemory&) = delete;
-  RowMemory& operator=(const RowMemory&) = delete;
-  template <class T_>
-  T_* as() const {
-    return reinterpret_cast<T_*>(m_data);
-  }
-
- private:
-  char* m_data;
-};
 
 /// The pieces of a reduction. They do not depend on the number of threads.
 struct ReductionPieces {

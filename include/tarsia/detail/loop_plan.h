@@ -1,5 +1,5 @@
-// Makes loops from tensors: broadcasts, orders and merges dimensions, checks overlaps. In device code that
-// NVRTC compiles, only <tarsia/detail/loop.h> is left of it.
+// Makes loops from tensors: broadcasts, orders and merges dimensions, checks overlaps; and what loops on
+// the CPU share. In device code that NVRTC compiles, only <tarsia/detail/loop.h> is left of it.
 #pragma once
 
 #include <tarsia/detail/loop.h>
@@ -477,6 +477,59 @@ inline unsigned long long ones_of(const LoopDims& d_, const long long (*strides_
   for (int j_ = 0; j_ < n_; ++j_) ones_ |= static_cast<unsigned long long>(!strides_[j_][d_.ndim - 1]) << j_;
   return ones_;
 }
+
+#pragma GCC visibility push(hidden)
+/// A place in a loop on the CPU.
+struct LoopCursor {
+  long long at[k_loop_dims];
+
+  LoopCursor() = default;
+  LoopCursor(const LoopDims& d_, long long k_) {
+    if (!d_.count) {  // there is no place, and extents of 0
+      for (int i_ = 0; i_ < d_.ndim; ++i_) at[i_] = 0;
+      return;
+    }
+    for (int i_ = d_.ndim - 1; i_ > 0; --i_) at[i_] = k_ % d_.shape[i_], k_ /= d_.shape[i_];
+    at[0] = k_;
+  }
+  long long offset(const LoopDims& d_, const long long* strides_) const {
+    long long offset_ = 0;
+    for (int i_ = 0; i_ < d_.ndim; ++i_) offset_ += at[i_] * strides_[i_];
+    return offset_;
+  }
+  /// The number of steps that are left in the last dimension.
+  long long left(const LoopDims& d_) const { return d_.shape[d_.ndim - 1] - at[d_.ndim - 1]; }
+  void advance(const LoopDims& d_, long long n_) {
+    int i_ = d_.ndim - 1;
+    at[i_] += n_;
+    for (; i_ > 0 && at[i_] >= d_.shape[i_]; --i_) {
+      if (at[i_] == d_.shape[i_]) {  // the usual step, without a division
+        at[i_] = 0;
+        ++at[i_ - 1];
+      } else {
+        at[i_ - 1] += at[i_] / d_.shape[i_];
+        at[i_] %= d_.shape[i_];
+      }
+    }
+  }
+};
+
+/// Memory of one loop's body on the CPU.
+class RowMemory {
+ public:
+  explicit RowMemory(size_t bytes_) : m_data(static_cast<char*>(::operator new(bytes_))) {}
+  ~RowMemory() { ::operator delete(m_data); }
+  RowMemory(const RowMemory&) = delete;
+  RowMemory& operator=(const RowMemory&) = delete;
+  template <class T_>
+  T_* as() const {
+    return reinterpret_cast<T_*>(m_data);
+  }
+
+ private:
+  char* m_data;
+};
+#pragma GCC visibility pop
 
 /// Makes a tensor that an expression indexes itself.
 template <class T_>

@@ -1,12 +1,33 @@
-// The rows of the table of compile options as C++ objects.
+// The rows of the table of compile options as C++ objects, and the value of an option that has modes.
 #pragma once
 
 #include <tarsia/compile_options.h>
-#include <tarsia/detail/option_mode.h>
 
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace tarsia {
+
+/// Off, on, or a word that says how: `options.debug = true`, `options.debug = "undefined"`.
+class Mode {
+ public:
+  /// Off, or on.
+  Mode(bool on = false) : m_word(on ? "on" : "") {}
+  /// On as the word says; "" is off.
+  Mode(const char* word) : m_word(word) {}
+  /// The same.
+  Mode(std::string word) : m_word(std::move(word)) {}
+
+  /// Whether it is anything but off.
+  explicit operator bool() const { return !m_word.empty(); }
+  /// "" if it is off, "on", or the word.
+  const std::string& word() const { return m_word; }
+  friend bool operator==(const Mode&, const Mode&) = default;
+
+ private:
+  std::string m_word;
+};
 
 /// The kinds of options. compile_options.h says which values each takes.
 enum class OptionKind {

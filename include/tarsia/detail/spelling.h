@@ -1,7 +1,8 @@
-// Which known word a mistyped one may stand for.
+// What words are made of, and which known word a mistyped one may stand for.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <string>
@@ -10,6 +11,39 @@
 #include <vector>
 
 namespace tarsia::detail {
+
+// Of ASCII alone, whatever the process's locale says: <cctype> counts bytes of UTF-8 as letters or spaces in
+// some.
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+constexpr bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+/// Whether an identifier may begin with it: a letter or an underscore.
+constexpr bool is_identifier_start(char c) {
+  return is_letter(c) || c == '_';
+}
+
+/// By byte. Every character of a source is looked up, on every look into the cache.
+inline constexpr std::array<bool, 256> k_identifier_parts = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t c = 0; c < 128; ++c)
+    table[c] = is_identifier_start(static_cast<char>(c)) || is_digit(static_cast<char>(c));
+  return table;
+}();
+/// Whether it may stand in an identifier: a letter, a digit or an underscore.
+constexpr bool is_identifier_part(char c) {
+  return k_identifier_parts[static_cast<unsigned char>(c)];
+}
+/// Whether a text is letters, digits and underscores, and begins with no digit.
+constexpr bool is_identifier(std::string_view text) {
+  return !text.empty() && is_identifier_start(text[0]) &&
+         std::all_of(text.begin(), text.end(), is_identifier_part);
+}
 
 /// Returns how many edits lead from a to b: a letter added, dropped or changed, or two neighbours swapped.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {

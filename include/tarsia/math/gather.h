@@ -124,7 +124,7 @@ void gather_as(const char* op_, const GatherPlan& p_, const On& on_, int request
   if (!p_.on_gpu) {
     C_ row_[k_row];
     const int last_ = p_.dims.ndim - 1;
-    Cursor at_(p_.dims, 0);
+    LoopCursor at_(p_.dims, 0);
     for (long long k_ = 0; k_ < p_.dims.count;) {
       const bool one_ = p_.index.strides[last_] == 0;  // the whole run has one index
       const long long run_ = at_.left(p_.dims) < k_row ? at_.left(p_.dims) : static_cast<long long>(k_row);
@@ -158,12 +158,12 @@ void scatter_as(const char* op_, const GatherPlan& p_, const On& on_) {
   if (!p_.on_gpu) {
     C_ row_[k_row];
     const int last_ = p_.beside.ndim - 1;
-    Cursor j_(p_.along, 0);
+    LoopCursor j_(p_.along, 0);
     for (long long n_ = 0; n_ < p_.along.count; ++n_) {
       const long long to_ =
           index_at(op_, p_.index, j_.offset(p_.along, p_.index.strides), p_.extent) * p_.step;
       const long long from_ = j_.offset(p_.along, p_.picked_along.strides);
-      Cursor at_(p_.beside, 0);
+      LoopCursor at_(p_.beside, 0);
       for (long long k_ = 0; k_ < p_.beside.count;) {
         const long long run_ =
             at_.left(p_.beside) < k_row ? at_.left(p_.beside) : static_cast<long long>(k_row);

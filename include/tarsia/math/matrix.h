@@ -125,23 +125,24 @@ void multiply_rows(const Plain<C_>& a_, const Plain<C_>& b_, long long begin_, l
 
 template <class C_>
 void multiply_on_cpu(const ProductPlan& p_, int request_) {
-  const RowMemory<C_> left_(p_.m * p_.k + 1), right_(p_.k * p_.n + 1), result_(p_.m * p_.n + 1);
-  Cursor at_(p_.batch, 0);
+  const auto bytes_ = [](long long n_) { return static_cast<size_t>(n_ + 1) * sizeof(C_); };
+  const RowMemory left_(bytes_(p_.m * p_.k)), right_(bytes_(p_.k * p_.n)), result_(bytes_(p_.m * p_.n));
+  LoopCursor at_(p_.batch, 0);
   for (long long i_ = 0; i_ < p_.batch.count; ++i_) {
     const long long to_ = at_.offset(p_.batch, p_.c.strides);
     const Plain<C_> a_ =
-        plain_of(p_.a, at_.offset(p_.batch, p_.a.strides), p_.m, p_.k, p_.ar, p_.ac, left_.get());
+        plain_of(p_.a, at_.offset(p_.batch, p_.a.strides), p_.m, p_.k, p_.ar, p_.ac, left_.as<C_>());
     const Plain<C_> b_ =
-        plain_of(p_.b, at_.offset(p_.batch, p_.b.strides), p_.k, p_.n, p_.br, p_.bc, right_.get());
+        plain_of(p_.b, at_.offset(p_.batch, p_.b.strides), p_.k, p_.n, p_.br, p_.bc, right_.as<C_>());
     const bool direct_ =
         p_.c.type == own_type<C_>::value && (p_.cc == 1 || p_.n == 1) && p_.k && (p_.cr >= p_.n || p_.m == 1);
-    C_* const c_ = direct_ ? reinterpret_cast<C_*>(p_.c.data) + to_ : result_.get();
+    C_* const c_ = direct_ ? reinterpret_cast<C_*>(p_.c.data) + to_ : result_.as<C_>();
     const long long ldc_ = direct_ && p_.cr > p_.n ? p_.cr : p_.n;
     const bool add_ = direct_ && request_ == 3;
     const bool done_ = p_.k && multiply_by_blas(a_.across, b_.across, p_.m, p_.n, p_.k, a_.data, a_.ld,
                                                 b_.data, b_.ld, C_(add_ ? 1 : 0), c_, ldc_);
     if (!done_) {
-      C_* const own_ = add_ ? result_.get() : c_;
+      C_* const own_ = add_ ? result_.as<C_>() : c_;
       const long long ld_ = add_ ? p_.n : ldc_;
       in_parts(p_.m, p_.n * p_.k, [&](long long begin_, long long end_) {
         multiply_rows(a_, b_, begin_, end_, p_.n, p_.k, own_, ld_);
@@ -152,7 +153,7 @@ void multiply_on_cpu(const ProductPlan& p_, int request_) {
         for (long long j_ = 0; j_ < p_.n; j_ += k_row)
           put_row(p_.c, to_ + r_ * p_.cr + j_ * p_.cc, p_.cc,
                   p_.n - j_ < k_row ? p_.n - j_ : static_cast<long long>(k_row),
-                  result_.get() + r_ * p_.n + j_, request_);
+                  result_.as<C_>() + r_ * p_.n + j_, request_);
     at_.advance(p_.batch, 1);
   }
 }

@@ -505,11 +505,8 @@ struct To {
 inline void infer_cast(BindInfo& info_) {
   unify_shape(info_.input(0), info_.output(0));
   const std::string& name_ = info_.params<To>().dtype;
-  for (DType d_ : {bool8, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
-                   float32, float64}) {
-    char text_[16];
-    if (name_ == name_of(d_, text_)) return info_.output(0).set_dtype(d_);
-  }
+  const DType d_ = ::tarsia::detail::dtype_named(name_.data(), name_.size());
+  if (d_.lanes && ::tarsia::detail::is_computed_with(d_.code)) return info_.output(0).set_dtype(d_);
   throw ValueError(Message("there is no dtype '")
                    << name_.c_str() << "': write bool, int32, float16 or the like");
 }

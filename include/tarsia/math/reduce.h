@@ -103,11 +103,11 @@ void reduce_each(const ReductionPlan& p_, int request_) {
   in_parts(p_.kept.count, p_.reduced.count * 4, [&](long long begin_, long long end_) {
     C_ room_[k_row];
     const int last_ = p_.reduced.ndim - 1;
-    Cursor at_(p_.kept, begin_);
+    LoopCursor at_(p_.kept, begin_);
     for (long long i_ = begin_; i_ < end_; ++i_) {
       const long long first_ = at_.offset(p_.kept, p_.x.strides);
       functors::seen<C_> all_ = R_::template none<C_>();
-      Cursor c_(p_.reduced, 0);
+      LoopCursor c_(p_.reduced, 0);
       for (long long k_ = 0; k_ < p_.reduced.count;) {
         const long long run_ =
             c_.left(p_.reduced) < k_row ? c_.left(p_.reduced) : static_cast<long long>(k_row);
@@ -133,13 +133,13 @@ void reduce_columns(const ReductionPlan& p_, int request_) {
     C_ room_[k_row];
     functors::seen<C_> all_[k_row];
     const int last_ = p_.kept.ndim - 1;
-    Cursor at_(p_.kept, begin_);
+    LoopCursor at_(p_.kept, begin_);
     for (long long i_ = begin_; i_ < end_;) {
       long long run_ = at_.left(p_.kept) < end_ - i_ ? at_.left(p_.kept) : end_ - i_;
       if (run_ > k_row) run_ = k_row;
       for (long long j_ = 0; j_ < run_; ++j_) all_[j_] = R_::template none<C_>();
       const long long first_ = at_.offset(p_.kept, p_.x.strides);
-      Cursor c_(p_.reduced, 0);
+      LoopCursor c_(p_.reduced, 0);
       for (long long k_ = 0; k_ < p_.reduced.count; ++k_) {
         const C_* row_ = row_at<C_>(p_.x, first_ + c_.offset(p_.reduced, p_.inner.strides),
                                     p_.x.strides[last_], run_, room_);
@@ -243,29 +243,14 @@ TARSIA_DETAIL_SUPPORT void plan_rows(const char* op_, const Tensor* tensors_, in
   plan_.on_gpu = tensors_[0].is_gpu();
 }
 
-/// Memory of one row.
-template <class C_>
-class RowMemory {
- public:
-  explicit RowMemory(long long n_)
-      : m_data(static_cast<C_*>(::operator new(static_cast<size_t>(n_) * sizeof(C_)))) {}
-  ~RowMemory() { ::operator delete(m_data); }
-  RowMemory(const RowMemory&) = delete;
-  RowMemory& operator=(const RowMemory&) = delete;
-  C_* get() const { return m_data; }
-
- private:
-  C_* m_data;
-};
-
 /// Calls body(row of the first input, row of the second, room for the result) for each row on the CPU.
 template <class C_, class B_>
 void for_rows(const RowsPlan& p_, int n_inputs_, int request_, const B_& body_) {
   in_parts(p_.rows.count, p_.length * 16, [&](long long begin_, long long end_) {
     const long long n_ = p_.length, last_ = k_loop_dims - 1;
-    const RowMemory<C_> memory_(3 * n_ + 1);
-    C_ *to_ = memory_.get(), *first_ = to_ + n_, *second_ = first_ + n_;
-    Cursor at_(p_.rows, begin_);
+    const RowMemory memory_(static_cast<size_t>(3 * n_ + 1) * sizeof(C_));
+    C_ *to_ = memory_.as<C_>(), *first_ = to_ + n_, *second_ = first_ + n_;
+    LoopCursor at_(p_.rows, begin_);
     for (long long i_ = begin_; i_ < end_; ++i_) {
       load_row(p_.side[1], at_.offset(p_.rows, p_.side[1].strides), p_.side[1].strides[last_], n_, first_);
       if (n_inputs_ > 1)

@@ -13,31 +13,10 @@ namespace tarsia {
 namespace math {
 namespace detail {
 
+using ::tarsia::detail::LoopCursor;
+using ::tarsia::detail::RowMemory;
+
 enum { k_row = 256 };
-
-/// A place in a loop.
-struct Cursor {
-  long long at[k_loop_dims];
-
-  Cursor(const LoopDims& d_, long long k_) {
-    for (int i_ = 0; i_ < k_loop_dims; ++i_) at[i_] = 0;
-    if (!d_.count) return;
-    for (int i_ = d_.ndim - 1; i_ > 0; --i_) at[i_] = k_ % d_.shape[i_], k_ /= d_.shape[i_];
-    at[0] = k_;
-  }
-  long long offset(const LoopDims& d_, const long long* strides_) const {
-    long long offset_ = 0;
-    for (int i_ = 0; i_ < d_.ndim; ++i_) offset_ += at[i_] * strides_[i_];
-    return offset_;
-  }
-  /// The steps that are left in the last dimension.
-  long long left(const LoopDims& d_) const { return d_.shape[d_.ndim - 1] - at[d_.ndim - 1]; }
-  /// Goes n steps, at most those that are left in the last dimension.
-  void advance(const LoopDims& d_, long long n_) {
-    at[d_.ndim - 1] += n_;
-    for (int i_ = d_.ndim - 1; i_ > 0 && at[i_] == d_.shape[i_]; --i_) at[i_] = 0, ++at[i_ - 1];
-  }
-};
 
 template <class C_, class T_>
 inline void load_run(const T_* from_, long long stride_, long long n_, C_* to_) {
@@ -159,7 +138,7 @@ void map_rows(const F_& f_, const LoopDims& d_, const Sides<n_ + 1>& s_, int req
   in_parts(d_.count, 8, [&](long long begin_, long long end_) {
     C_ rooms_[n_][k_row], to_[k_row];
     const int last_ = d_.ndim - 1;
-    Cursor c_(d_, begin_);
+    LoopCursor c_(d_, begin_);
     for (long long k_ = begin_; k_ < end_;) {
       long long run_ = c_.left(d_) < end_ - k_ ? c_.left(d_) : end_ - k_;
       if (run_ > k_row) run_ = k_row;

@@ -278,7 +278,7 @@ TARSIA_DETAIL_SUPPORT void resize(View* v_, Kind kind_, int n_, const long* size
   if (v_->argument) {
     const tarsia_host* host_ = detail::attached();
     if (stride_) throw ValueError("a caller's tensor cannot be resized to other strides");
-    if (host_->size < __builtin_offsetof(tarsia_host, resize) + sizeof(host_->resize))
+    if (!TARSIA_DETAIL_HAS_FIELD(*host_, resize))
       throw ValueError("this libtarsia resizes no tensors of callers: a newer one does");
     const int64_t none_ = 0;  // a tensor without dimensions is empty, and its caller's is a row of nothing
     const int64_t* shape_ = n_ ? reinterpret_cast<const int64_t*>(size_) : &none_;

@@ -8,6 +8,7 @@
 #include "base/cuda/cubin.h"
 #include "base/error.h"
 #include "base/figures/elapsed.h"
+#include "jit/worker/device/diagnostic_list.h"
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/nvrtc_source.h"
@@ -18,15 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Status = NvrtcOutput::Status;
-
-bool has_errors(const std::vector<Diagnostic>& diagnostics) {
-  return std::any_of(diagnostics.begin(), diagnostics.end(),
-                     [](const Diagnostic& d) { return d.severity >= Severity::error; });
-}
-
-Diagnostic error_of(const DeviceRequest& request, std::string message) {
-  return {.file = request.main.name, .severity = Severity::error, .message = std::move(message)};
-}
 
 /// "sm_90a" → 90; 0 if the text is no architecture.
 int number_of(const std::string& arch) {
@@ -138,7 +130,7 @@ void explain_names(const DeviceRequest& request, std::vector<Diagnostic>& diagno
     for (const std::string& expression : request.expressions)
       if (without_any_blank(qualified(expression)) == input) input = expression;
     kept.push_back(error_of(
-        request, "'" + input + "', which host code refers to, is no kernel or variable in device code"));
+        request.main, "'" + input + "', which host code refers to, is no kernel or variable in device code"));
   }
   diagnostics = std::move(kept);
 }
@@ -180,16 +172,6 @@ void drop_foreign_warnings(const DeviceRequest& request, std::vector<Diagnostic>
       dropped |= diagnostic.severity == Severity::warning && diagnostic.file.starts_with(dir + "/");
     return dropped;
   });
-}
-
-void append_new(std::vector<Diagnostic>& into, std::vector<Diagnostic> more) {
-  for (Diagnostic& diagnostic : more) {
-    const bool known = std::any_of(into.begin(), into.end(), [&](const Diagnostic& d) {
-      return d.file == diagnostic.file && d.line == diagnostic.line && d.column == diagnostic.column &&
-             d.message == diagnostic.message;
-    });
-    if (!known) into.push_back(std::move(diagnostic));
-  }
 }
 
 }  // namespace
@@ -320,9 +302,9 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
     const auto& known = nvrtc.architectures();
     if (std::find(known.begin(), known.end(), number_of(arch)) == known.end()) {
       result.diagnostics.push_back(
-          error_of(request, "architecture '" + arch + "' is not known to NVRTC " +
-                                std::to_string(nvrtc.major()) + "." + std::to_string(nvrtc.minor()) +
-                                ", which makes code for " + known_architectures(nvrtc)));
+          error_of(request.main, "architecture '" + arch + "' is not known to NVRTC " +
+                                     std::to_string(nvrtc.major()) + "." + std::to_string(nvrtc.minor()) +
+                                     ", which makes code for " + known_architectures(nvrtc)));
       return result;
     }
   }
@@ -357,15 +339,15 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
       place_ptxas_errors(nvrtc, request, *plan, arch, diagnostics);
       if (!has_errors(diagnostics))
         diagnostics.push_back(
-            error_of(request, "NVRTC failed: " + output.status_text +
-                                  (output.log.empty() ? "" : ": " + without_figures(output.log))));
+            error_of(request.main, "NVRTC failed: " + output.status_text +
+                                       (output.log.empty() ? "" : ": " + without_figures(output.log))));
       append_new(result.diagnostics, std::move(diagnostics));
       return result;
     }
     append_new(result.diagnostics, std::move(diagnostics));
     append_new(result.diagnostics, spills_of(output.log, request.main.name, arch));
     if (!is_cubin(output.cubin)) {
-      result.diagnostics.push_back(error_of(request, "NVRTC gave no device code for " + arch));
+      result.diagnostics.push_back(error_of(request.main, "NVRTC gave no device code for " + arch));
       return result;
     }
     if (i == 0) {

@@ -1,6 +1,8 @@
 // The search for uses of CUDA that NVRTC cannot compile.
 #include "jit/worker/device/device_features.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -36,10 +38,9 @@ std::string refusal_of_thrust(const std::string& name) {
 /// The first place at which an identifier is a whole word of a text. The scan has established that such a
 /// place outside of comments exists.
 TextPlace place_of(std::string_view text, std::string_view word) {
-  auto part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    if (at > 0 && part_of_name(text[at - 1])) continue;
-    if (at + word.size() < text.size() && part_of_name(text[at + word.size()])) continue;
+    if (at > 0 && detail::is_identifier_part(text[at - 1])) continue;
+    if (at + word.size() < text.size() && detail::is_identifier_part(text[at + word.size()])) continue;
     const size_t line_begin = text.rfind('\n', at) + 1;
     return {1 + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n')),
             1 + static_cast<int>(at - line_begin)};

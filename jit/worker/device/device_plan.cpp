@@ -1,8 +1,9 @@
 // Plans what NVRTC gets: which headers, which parts of std, which options.
 #include "jit/worker/device/device_plan.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -24,7 +25,6 @@ std::string with_pragmas_of_macros(std::string text) {
   const auto skip_blanks = [&](size_t at) {
     return std::min(text.find_first_not_of(" \t", at), text.size());
   };
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(k_word); at != text.npos; at = text.find(k_word, at + 1)) {
     const size_t hash = text.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
     if (hash == text.npos || hash == 0 || text[hash] != '#') continue;
@@ -34,10 +34,10 @@ std::string with_pragmas_of_macros(std::string text) {
     begin = skip_blanks(begin + 1);
     if (text.compare(begin, 6, "define") != 0) continue;
     begin = skip_blanks(begin + 6);
-    while (begin < hash && is_word(text[begin])) ++begin;
+    while (begin < hash && detail::is_identifier_part(text[begin])) ++begin;
     if (skip_blanks(begin) != hash) continue;
     const size_t behind = at + k_word.size(), first = skip_blanks(behind);
-    if (behind < text.size() && is_word(text[behind])) continue;
+    if (behind < text.size() && detail::is_identifier_part(text[behind])) continue;
     size_t end = std::min(text.find_first_of("\r\n", first), text.size());
     for (const char* comment : {"//", "/*"}) end = std::min(end, text.find(comment, first));
     if (end > first && text[end - 1] == '\\') continue;  // goes on in the next line

@@ -1,16 +1,15 @@
 // The scanner that collects a text's includes and names.
 #include "jit/worker/device/nvrtc_source.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 
 namespace tarsia::jit {
 namespace {
 
 bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) || c == '$';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
+  return detail::is_identifier_start(c) || (c & 0x80) || c == '$';
 }
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
@@ -23,7 +22,7 @@ std::string_view without_blanks(std::string_view text) {
 }
 bool is_name(std::string_view text) {
   return !text.empty() && is_name_start(text[0]) &&
-         std::ranges::all_of(text, [](char c) { return is_name_start(c) || is_digit(c); });
+         std::ranges::all_of(text, [](char c) { return is_name_start(c) || detail::is_digit(c); });
 }
 
 class Scanner {
@@ -158,9 +157,9 @@ class Scanner {
     std::string_view line = m_text.substr(m_at, m_text.find('\n', m_at) - m_at);
     auto blank = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
     blank();
-    const size_t end =
-        std::find_if_not(line.begin(), line.end(), [](char c) { return is_name_start(c) || is_digit(c); }) -
-        line.begin();
+    const size_t end = std::find_if_not(line.begin(), line.end(),
+                                        [](char c) { return is_name_start(c) || detail::is_digit(c); }) -
+                       line.begin();
     const std::string_view name = line.substr(0, end);
     line.remove_prefix(end);
     std::string_view parameter;
@@ -189,7 +188,7 @@ class Scanner {
             {std::string(m_text.substr(m_at + 1, end - m_at - 1)), open == '<', m_line, m_at, end + 1});
     } else {
       const size_t begin = m_at;
-      while (is_name_start(peek(0)) || is_digit(peek(0))) ++m_at;
+      while (is_name_start(peek(0)) || detail::is_digit(peek(0))) ++m_at;
       const std::string_view name = m_text.substr(begin, m_at - begin);
       while (is_blank(peek(0))) ++m_at;
       std::string_view argument;
@@ -211,7 +210,7 @@ class Scanner {
     const size_t begin = m_at;
     const char c = m_text[m_at];
     if (is_name_start(c)) {
-      while (m_at < m_text.size() && (is_name_start(m_text[m_at]) || is_digit(m_text[m_at]))) ++m_at;
+      while (m_at < m_text.size() && (is_name_start(m_text[m_at]) || detail::is_digit(m_text[m_at]))) ++m_at;
       const std::string_view name = m_text.substr(begin, m_at - begin);
       const bool literal = peek(0) == '"' || peek(0) == '\'';
       if (literal && (name == "R" || name == "LR" || name == "uR" || name == "UR" || name == "u8R") &&
@@ -231,12 +230,12 @@ class Scanner {
         m_names.device_lambda = place(begin);
       return push(name);
     }
-    if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
+    if (detail::is_digit(c) || (c == '.' && detail::is_digit(peek(1)))) {
       // A number, with digit separators and signed exponents, so that its ' opens no character literal.
       while (m_at < m_text.size() &&
-             (is_name_start(m_text[m_at]) || is_digit(m_text[m_at]) || m_text[m_at] == '.' ||
+             (is_name_start(m_text[m_at]) || detail::is_digit(m_text[m_at]) || m_text[m_at] == '.' ||
               (m_text[m_at] == '\'' && m_at + 1 < m_text.size() &&
-               (is_digit(m_text[m_at + 1]) || is_name_start(m_text[m_at + 1])))))
+               (detail::is_digit(m_text[m_at + 1]) || is_name_start(m_text[m_at + 1])))))
         ++m_at;
       return push("0");
     }
@@ -295,7 +294,8 @@ std::string header_of(const HeaderMacro& macro, std::string_view argument) {
   for (size_t at = 0; at < macro.header.size();) {
     size_t end = at + 1;
     if (is_name_start(macro.header[at]))
-      while (end < macro.header.size() && (is_name_start(macro.header[end]) || is_digit(macro.header[end])))
+      while (end < macro.header.size() &&
+             (is_name_start(macro.header[end]) || detail::is_digit(macro.header[end])))
         ++end;
     const std::string_view token = std::string_view(macro.header).substr(at, end - at);
     header += token == macro.parameter ? argument : token;

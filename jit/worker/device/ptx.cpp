@@ -2,20 +2,21 @@
 // its .entry or .func and its parameters. A variable's initializer follows its name and "=".
 #include "jit/worker/device/ptx.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace tarsia::jit {
 namespace {
 
 bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+  return detail::is_identifier_part(c) || c == '$';
 }
 
-/// Calls visit(word) for the words of PTX outside of comments and strings; punctuation is a word of its own.
+/// Calls visit(token) for the tokens of PTX outside of comments and strings; each sign is one.
 template <class Visit>
-void for_each_word(std::string_view text, Visit visit) {
+void for_each_token(std::string_view text, Visit visit) {
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
     if (text.substr(i, 2) == "//") {
@@ -28,7 +29,7 @@ void for_each_word(std::string_view text, Visit visit) {
       visit(text.substr(i, end - i));
       i = end;
     } else {
-      if (!std::isspace(static_cast<unsigned char>(c))) visit(text.substr(i, 1));
+      if (!detail::is_space(c)) visit(text.substr(i, 1));
       ++i;
     }
   }
@@ -43,8 +44,8 @@ std::set<std::string> names_reached(std::string_view ptx, const std::vector<std:
   std::string name;
   int depth = 0, parentheses = 0;
   bool assigned = false;
-  for_each_word(ptx, [&](std::string_view word) {
-    const bool is_name = is_name_character(word[0]) && !std::isdigit(static_cast<unsigned char>(word[0]));
+  for_each_token(ptx, [&](std::string_view word) {
+    const bool is_name = is_name_character(word[0]) && !detail::is_digit(word[0]);
     const bool starts_function = word == ".entry" || word == ".func";
     if (depth == 0 && (starts_function || word == ".global" || word == ".const")) {
       heading = starts_function ? Heading::function : Heading::variable;

@@ -91,6 +91,35 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context, b
   return light;
 }
 
+/// Whether a call of `count` arguments could mean another function of the name as well. Of a template, the
+/// number of arguments decides.
+bool is_shared_call(const clang::FunctionDecl& function, unsigned count) {
+  for (const clang::NamedDecl* named :
+       function.getDeclContext()->getRedeclContext()->lookup(function.getDeclName())) {
+    const clang::NamedDecl* const decl = named->getUnderlyingDecl();
+    const auto* const pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl);
+    const clang::FunctionDecl* const other = decl->getAsFunction();
+    if (!other || other->getCanonicalDecl() == function.getCanonicalDecl() || other->isVariadic() ||
+        (pattern && function.getPrimaryTemplate() &&
+         pattern->getCanonicalDecl() == function.getPrimaryTemplate()->getCanonicalDecl()))
+      continue;
+    if (count < other->getMinRequiredArguments() || count > other->getNumParams()) continue;
+    bool alike = true;
+    for (unsigned i = 0; alike && !pattern && i < count; ++i)
+      alike = function.getASTContext().hasSameUnqualifiedType(function.getParamDecl(i)->getType(),
+                                                              other->getParamDecl(i)->getType());
+    if (alike) return true;
+  }
+  return false;
+}
+
+/// The fewest arguments that name this function alone: with fewer, defaults of two overloads would compete.
+unsigned fewest_arguments(const clang::FunctionDecl& function) {
+  unsigned fewest = function.getNumParams();
+  while (fewest > function.getMinRequiredArguments() && !is_shared_call(function, fewest - 1)) --fewest;
+  return fewest;
+}
+
 class Writer {
  public:
   Writer(clang::ASTContext& context, bool cuda, int unit = 0, std::vector<std::string>* places = nullptr)
@@ -288,7 +317,7 @@ class Writer {
     if (name.find(',') != name.npos) name = "(" + name + ")";  // in an argument of a macro
     m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << string_literal(exported_name(function)) << ", "
           << string_literal(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id
-          << ", " << name << ", " << function.getMinRequiredArguments() << ", " << flags();
+          << ", " << name << ", " << fewest_arguments(function) << ", " << flags();
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << ", " << string_literal(parameter->getName());
     m_out << ")\n";
@@ -296,7 +325,7 @@ class Writer {
 
   void add_light(const clang::FunctionDecl& function) {
     Light result = light_of(function.getReturnType(), m_context, false).value_or(Light());
-    unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
+    unsigned n = function.getNumParams(), required = fewest_arguments(function);
     int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
     m_out
         << "TARSIA_LIGHT_PLAIN static int tarsia_call_" << m_id
@@ -306,7 +335,9 @@ class Writer {
       if (count < n) m_out << "if (n == " << count << ") ";
       if (result.kind) m_out << "r->" << result.member << " = ";
       if (function.getReturnType()->isEnumeralType()) m_out << "(long long)";
-      m_out << "::" << exported_name(function) << "(";
+      m_out << (count == n && is_shared_call(function, n) ? exactly(function)
+                                                          : "::" + exported_name(function))
+            << "(";
       for (unsigned i = 0; i < count; ++i) {
         QualType type = function.getParamDecl(i)->getType();
         m_out << (i ? ", " : "") << "(" << written(type) << ")a[" << i << "]."
@@ -319,6 +350,14 @@ class Writer {
     m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << string_literal(exported_name(function)) << ", "
           << string_literal(signature_of(function)) << ", " << place(function) << ", " << n << ", "
           << required << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
+  }
+
+  // The function by its type, where its name and its arguments could mean another as well.
+  std::string exactly(const clang::FunctionDecl& function) const {
+    std::string text = "static_cast<" + canonical(function.getReturnType()) + " (*)(";
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      text += (parameter == function.getParamDecl(0) ? "" : ", ") + canonical(parameter->getType());
+    return text + ")>(::" + exported_name(function) + ")";
   }
 
   void add_params(const clang::FunctionDecl& function, int& own_flags) {

@@ -106,7 +106,11 @@ class Returns : public clang::RecursiveASTVisitor<Returns> {
   std::set<clang::SourceLocation> places;
 };
 
-/// Clang leaves out a `return` that stands in no function, and says nothing of it. False if it has.
+/// False if Clang has left out a `return`.
+///
+/// Work-around: Clang leaves out a return that stands in no function.
+/// Trigger: `return 1;` in a cell, under `-fincremental-extensions`. Symptom: nothing is said of it, and the
+/// cell goes on behind it. Removal: Clang refuses it.
 bool check_returns(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
   clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
   if (diagnostics.hasErrorOccurred()) return true;

@@ -45,6 +45,7 @@ std::vector<std::string> clang_spelling(const std::string& flag) {
       {std::string(k_extended_lambda), {}},  // see below
       {"-fno-openmp", {}}};
   if (flag.starts_with("-U")) return {"-U", flag.substr(2)};
+  if (flag.starts_with("-fbracket-depth=")) return {"-fbracket-depth", flag.substr(flag.find('=') + 1)};
   const auto other = s_others.find(flag);
   return other == s_others.end() ? std::vector<std::string>{flag} : other->second;
 }
@@ -62,12 +63,8 @@ std::vector<std::string> system_cxx() {
 }  // namespace
 
 Language language_of(const SourceFile& file, bool request_is_cuda) {
-  auto dot = file.name.rfind('.');
-  std::string suffix = dot == std::string::npos ? "" : file.name.substr(dot);
-  if (suffix == ".c") return Language::c;
-  if (suffix == ".cu") return request_is_cuda ? Language::cuda : Language::cxx;
-  if (suffix.empty()) return request_is_cuda ? Language::cuda : Language::cxx;
-  return Language::cxx;
+  const Language language = language_of_name(file.name).value_or(Language::cuda);
+  return language == Language::cuda && !request_is_cuda ? Language::cxx : language;
 }
 
 bool keeps_ir(const CompileOptions& options) {
@@ -271,9 +268,9 @@ std::string fault_of_warnings(const CompileOptions& options) {
   return {};
 }
 
-std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
-                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                    clang::DiagnosticConsumer& collector, bool skips_bodies) {
+std::unique_ptr<clang::CompilerInstance> make_plain_clang(const std::vector<std::string>& args,
+                                                          llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                          clang::DiagnosticConsumer& collector) {
   std::vector<const char*> pointers;
   for (const std::string& arg : args) pointers.push_back(arg.c_str());
   auto invocation = std::make_shared<clang::CompilerInvocation>();
@@ -281,16 +278,24 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
                                  /*ShouldOwnClient=*/false);
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
-  invocation->getFrontendOpts().SkipFunctionBodies = skips_bodies;
   take_over_debug_pragmas(invocation->getPreprocessorOpts());
   // The choice of the prelude has already been checked against the options and the files.
   invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
-  trap_unreachable_code(invocation->getCodeGenOpts(), invocation->getLangOpts());
   auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
-  clang->setVirtualFileSystem(files);
+  clang->setVirtualFileSystem(std::move(files));
   clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
   clang->createFileManager();
   clang->createSourceManager();
+  return clang;
+}
+
+std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
+                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                    clang::DiagnosticConsumer& collector, bool skips_bodies) {
+  auto clang = make_plain_clang(args, std::move(files), collector);
+  if (!clang) return nullptr;
+  clang->getFrontendOpts().SkipFunctionBodies = skips_bodies;
+  trap_unreachable_code(clang->getCodeGenOpts(), clang->getLangOpts());
   return clang;
 }
 

@@ -7,6 +7,7 @@
 
 #include "jit/compile.h"
 #include "jit/readable.h"
+#include "jit/source_suffix.h"
 #include "jit/worker/source/source_fs.h"
 
 namespace clang {
@@ -16,10 +17,7 @@ class DiagnosticConsumer;
 
 namespace tarsia::jit {
 
-enum class Language { c, cxx, cuda };
-
-/// The language by suffix: .c is C, .cu is CUDA, any other is C++. The request says it for a file without
-/// suffix.
+/// The language by the name's suffix; without one, by the request. A request without CUDA takes .cu for C++.
 Language language_of(const SourceFile& file, bool request_is_cuda);
 
 /// The -cc1 arguments. `input` is the virtual path of the main file. `prelude` is the virtual path of a
@@ -27,8 +25,13 @@ Language language_of(const SourceFile& file, bool request_is_cuda);
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude);
 
-/// A Clang set up for these arguments, ready to run an action. Null if it does not understand them. The
-/// collector must outlive it. `skips_bodies`: the action's consumer chooses bodies that are not read.
+/// A Clang set up for these arguments, ready to run an action on any half of a text. Null if it does not
+/// understand them. The collector must outlive it.
+std::unique_ptr<clang::CompilerInstance> make_plain_clang(const std::vector<std::string>& args,
+                                                          llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                          clang::DiagnosticConsumer& collector);
+
+/// The same for the host's half. `skips_bodies`: the action's consumer chooses bodies that are not read.
 std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
                                                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                                                     clang::DiagnosticConsumer& collector, bool skips_bodies);

@@ -216,7 +216,8 @@ void refuse_device_calls(HostParse& parse, clang::ASTContext& context) {
   if (context.getDiagnostics().hasErrorOccurred()) return;
   const std::string cell_path = parse.cell ? parse.cell->path() : std::string();
   Calls calls(context);
-  for (clang::FunctionDecl* function : parse.kept_functions) calls.TraverseDecl(function);
+  // A walk reads bodies from the precompiled includes, and with them further functions, which join the list.
+  for (std::size_t i = 0; i < parse.kept_functions.size(); ++i) calls.TraverseDecl(parse.kept_functions[i]);
   walk(calls, context, cell_path);
 }
 

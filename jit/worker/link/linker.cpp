@@ -34,22 +34,7 @@
 LLD_HAS_DRIVER(elf)
 
 extern "C" {
-extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
-extern const char tarsia_attach_support_begin[], tarsia_attach_support_end[];
-extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
-extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
-extern const char tarsia_launch_support_begin[], tarsia_launch_support_end[];
-extern const char tarsia_undefined_support_begin[], tarsia_undefined_support_end[];
-extern const char tarsia_driver_support_begin[], tarsia_driver_support_end[];
-extern const char tarsia_initializer_support_begin[], tarsia_initializer_support_end[];
-extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
-extern const char tarsia_session_support_begin[], tarsia_session_support_end[];
-extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
-extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
-extern const char tarsia_class_op_support_begin[], tarsia_class_op_support_end[];
-extern const char tarsia_th_support_begin[], tarsia_th_support_end[];
-extern const char tarsia_math_support_begin[], tarsia_math_support_end[];
-extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
+#include "support_objects.inc"
 }
 
 namespace tarsia::jit {

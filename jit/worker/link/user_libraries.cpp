@@ -32,7 +32,7 @@ constexpr int k_deepest_script = 8;
 constexpr size_t k_largest_script = 64 << 10;
 constexpr std::uint64_t k_largest_file = std::uint64_t{4} << 30;
 
-// libX.so, or the newest libX.so.N, of a folder.
+// libX.so, or the newest libX.so.N, or else libX.a, of a folder.
 std::string find_in(const std::string& dir, const std::string& name) {
   std::error_code ec;
   fs::path plain = fs::path(dir) / ("lib" + name + ".so");
@@ -44,7 +44,8 @@ std::string find_in(const std::string& dir, const std::string& name) {
         (best.empty() || file.size() < fs::path(best).filename().string().size()))
       best = entry.path();
   }
-  return best;
+  const fs::path archive = fs::path(dir) / ("lib" + name + ".a");
+  return best.empty() && fs::is_regular_file(archive, ec) ? archive.string() : best;
 }
 
 /// The words and brackets of a linker script. False if a comment or a quote is left open.

@@ -7,8 +7,9 @@
 // nvcc takes in device code.
 #include "jit/worker/nvptx/inline_assembly.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,6 @@
 
 namespace tarsia::jit {
 namespace {
-
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
-}
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c));
-}
 
 class Scanner {
  public:
@@ -97,7 +91,8 @@ class Scanner {
     for (size_t i = begin; i + 1 < end; ++i) {
       if (m_text[i] != '%') continue;
       const char next = m_text[i + 1], behind = i + 2 < end ? m_text[i + 2] : '\0';
-      if (is_letter(next) ? !is_digit(behind) && behind != '[' : is_digit(next) && is_no_operand(i + 1, end))
+      if (detail::is_identifier_start(next) ? !detail::is_digit(behind) && behind != '['
+                                            : detail::is_digit(next) && is_no_operand(i + 1, end))
         m_places.emplace_back(i, '%');
       ++i;
     }
@@ -105,7 +100,8 @@ class Scanner {
 
   bool is_no_operand(size_t at, size_t end) const {
     size_t number = 0;
-    for (; at < end && is_digit(m_text[at]) && number < 1000; ++at) number = 10 * number + (m_text[at] - '0');
+    for (; at < end && detail::is_digit(m_text[at]) && number < 1000; ++at)
+      number = 10 * number + (m_text[at] - '0');
     return m_counts && m_known && number >= m_operands;
   }
 
@@ -129,7 +125,7 @@ bool may_need_it(const std::string& text) {
     if (before != text.npos && text[before] == ')') return true;
   }
   for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 1))
-    if (at + 1 < text.size() && (is_letter(text[at + 1]) || is_digit(text[at + 1]))) return true;
+    if (at + 1 < text.size() && detail::is_identifier_part(text[at + 1])) return true;
   return false;
 }
 

@@ -20,6 +20,7 @@
 #include "clang/Sema/SemaCUDA.h"
 #include "clang/Sema/SemaConsumer.h"
 #include "jit/build_id.h"
+#include "jit/worker/device/diagnostic_list.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/host/device_entities.h"
@@ -249,24 +250,6 @@ class Action final : public clang::ASTFrontendAction {
   SourceFileSystem& m_files;
 };
 
-Diagnostic error_of(const NvptxUnit& unit, std::string message) {
-  return {.file = unit.file->name, .severity = Severity::error, .message = std::move(message)};
-}
-
-bool has_errors(const std::vector<Diagnostic>& diagnostics) {
-  return std::ranges::any_of(diagnostics, [](const Diagnostic& d) { return d.severity >= Severity::error; });
-}
-
-void append_new(std::vector<Diagnostic>& into, std::vector<Diagnostic> more) {
-  for (Diagnostic& diagnostic : more) {
-    const bool known = std::ranges::any_of(into, [&](const Diagnostic& d) {
-      return d.file == diagnostic.file && d.line == diagnostic.line && d.column == diagnostic.column &&
-             d.message == diagnostic.message;
-    });
-    if (!known) into.push_back(std::move(diagnostic));
-  }
-}
-
 /// What nvJitLink says went wrong, in the words of NVRTC's log. Not empty.
 std::vector<Diagnostic> errors_of_nvjitlink(const NvptxUnit& unit, const std::string& log) {
   std::string messages;
@@ -278,7 +261,7 @@ std::vector<Diagnostic> errors_of_nvjitlink(const NvptxUnit& unit, const std::st
   }
   std::vector<Diagnostic> errors = parse_nvrtc_log(messages);
   std::erase_if(errors, [](const Diagnostic& one) { return one.severity < Severity::error; });
-  if (errors.empty()) errors.push_back(error_of(unit, "nvJitLink: " + log));
+  if (errors.empty()) errors.push_back(error_of(*unit.file, "nvJitLink: " + log));
   for (Diagnostic& error : errors)
     if (error.file.empty()) error.file = unit.file->name;
   return errors;
@@ -353,7 +336,7 @@ class Compile {
   bool is_cancelled() const { return m_cancelled && *m_cancelled; }
 
   NvptxResult fail(std::string message) {
-    m_result.device.diagnostics.push_back(error_of(m_unit, std::move(message)));
+    m_result.device.diagnostics.push_back(error_of(*m_unit.file, std::move(message)));
     return std::move(m_result);
   }
 
@@ -433,7 +416,8 @@ class Compile {
       }
       append_new(result.diagnostics, collector.take());
     });
-    for (std::string& error : pass.errors) result.diagnostics.push_back(error_of(m_unit, std::move(error)));
+    for (std::string& error : pass.errors)
+      result.diagnostics.push_back(error_of(*m_unit.file, std::move(error)));
     if (has_errors(result.diagnostics) || is_cancelled()) return false;
     m_result.symbols.insert(pass.symbols.begin(), pass.symbols.end());
     m_result.has_variables |= pass.has_variables;

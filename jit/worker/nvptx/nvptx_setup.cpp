@@ -7,9 +7,7 @@
 #include "clang/Basic/OffloadArch.h"
 #include "clang/Basic/Stack.h"
 #include "clang/Frontend/CompilerInstance.h"
-#include "clang/Lex/PreprocessorOptions.h"
 #include "jit/worker/host/clang_setup.h"
-#include "jit/worker/host/pragmas.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/thread.h"
 
@@ -117,6 +115,8 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
   for (const std::string& flag : options.cflags) {
     if (flag.starts_with("-W")) add(flag);
     if (flag.starts_with("-U")) add("-U", flag.substr(2));
+    if (flag.starts_with("-ftemplate-depth=")) add(flag);
+    if (flag.starts_with("-fbracket-depth=")) add("-fbracket-depth", flag.substr(flag.find('=') + 1));
   }
 
   // Clang's wrappers of the C++ library's headers make functions of theirs known on the device.
@@ -138,22 +138,10 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
 std::unique_ptr<clang::CompilerInstance> make_device_clang(const std::vector<std::string>& arguments,
                                                            llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                                                            clang::DiagnosticConsumer& collector) {
-  std::vector<const char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-  auto invocation = std::make_shared<clang::CompilerInvocation>();
-  clang::DiagnosticOptions options;
-  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
-                                 /*ShouldOwnClient=*/false);
-  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
-  take_over_debug_pragmas(invocation->getPreprocessorOpts());
-  invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
-  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
-  clang->setVirtualFileSystem(std::move(files));
-  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  auto clang = make_plain_clang(arguments, std::move(files), collector);
+  if (!clang) return nullptr;
   // The collector tells whether it is one: nvcc takes some. (Clang lets no error become a warning.)
   clang->getDiagnostics().setSeverity(clang::diag::err_typename_missing, clang::diag::Severity::Remark, {});
-  clang->createFileManager();
-  clang->createSourceManager();
   return clang;
 }
 

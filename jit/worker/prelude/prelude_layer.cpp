@@ -95,19 +95,7 @@ std::shared_ptr<KeptLayer> KeptLayer::adopt(const PreludeLayer& layer,
 }
 
 bool KeptLayer::still_holds() {
-  for (Dependency& dependency : m_layer.dependencies) {
-    FileStamp stamp;
-    switch (check(dependency, stamp)) {
-      case DependencyState::same:
-        break;
-      case DependencyState::vouched:
-        dependency.stamp = stamp;
-        break;
-      case DependencyState::changed:
-        return false;
-    }
-  }
-  return true;
+  return !renew_stamps(m_layer.dependencies);
 }
 
 // The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,

@@ -21,9 +21,7 @@ namespace tarsia::jit {
 /// on every machine, wherever Tarsia is installed.
 inline constexpr char k_source_dir[] = "/tarsia/src";
 inline constexpr char k_host_headers_dir[] = "/tarsia/host";
-inline constexpr char k_device_headers_dir[] = "/tarsia/device";
 inline constexpr char k_include_dir[] = "/tarsia/include";
-inline constexpr char k_sysroot_dir[] = "/tarsia/sysroot";
 inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
 /// CUDA's include folders, overlaid: a file that the first lacks comes from the next.
 inline constexpr char k_cuda_dir[] = "/tarsia/cuda";

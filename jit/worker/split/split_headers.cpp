@@ -1,29 +1,22 @@
 // Leaves out the headers that a slice does not need.
 #include "jit/worker/split/split_headers.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "jit/rough_text.h"
+
 namespace tarsia::jit {
 namespace {
-
-bool is_word(char c) {
-  return isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
 
 bool is_behind_hash(std::string_view text, size_t begin) {
   const size_t at = text.substr(0, begin).find_last_not_of(" \t");
   return at != text.npos && text[at] == '#';
-}
-
-// Where the line ends, continuation lines included.
-size_t end_of_line(std::string_view text, size_t at) {
-  for (; at < text.size() && text[at] != '\n'; ++at)
-    if (text[at] == '\\' && at + 1 < text.size()) at += text[at + 1] == '\r' && at + 2 < text.size() ? 2 : 1;
-  return at;
 }
 
 // Whether the header's name stands behind the word "include"; else macros make it.
@@ -34,7 +27,7 @@ bool has_header_name(std::string_view text, size_t at) {
 
 // Calls visit(word, its place) for each identifier outside of comments, strings and names of headers.
 template <class Visit>
-void for_each_word(std::string_view text, const Visit& visit) {
+void for_each_word_of_code(std::string_view text, const Visit& visit) {
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
     if (c == '/' && i + 1 < text.size() && (text[i + 1] == '/' || text[i + 1] == '*')) {
@@ -44,13 +37,13 @@ void for_each_word(std::string_view text, const Visit& visit) {
     } else if (c == '"') {
       for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i) i += text[i] == '\\';
       ++i;
-    } else if (is_word(c)) {
+    } else if (detail::is_identifier_part(c)) {
       const size_t begin = i;
-      while (i < text.size() && is_word(text[i])) ++i;
+      while (i < text.size() && detail::is_identifier_part(text[i])) ++i;
       const std::string_view word = text.substr(begin, i - begin);
       if (word.starts_with("include") && is_behind_hash(text, begin) && has_header_name(text, i))
         i = std::min(text.find('\n', i), text.size());
-      else if (!isdigit(static_cast<unsigned char>(c)))
+      else if (!detail::is_digit(c))
         visit(word, begin);
     } else {
       ++i;
@@ -119,7 +112,7 @@ class MetWords {
   void add(std::string_view text) {
     size_t end = 0;  // of the definition
     std::string name;
-    for_each_word(text, [&](std::string_view word, size_t at) {
+    for_each_word_of_code(text, [&](std::string_view word, size_t at) {
       if (at >= end) {
         name.clear();
         if (word == "define" && is_behind_hash(text, at))
@@ -201,7 +194,7 @@ std::map<std::string, std::string> first_ways(const std::map<std::string, Sliced
 
 void add_defined(const std::string& path, std::string_view text, DefinedMacros& defined) {
   std::string_view before;
-  for_each_word(text, [&](std::string_view word, size_t) {
+  for_each_word_of_code(text, [&](std::string_view word, size_t) {
     if (before == "define") defined[std::string(word)].insert(path);
     before = word;
   });

@@ -1,5 +1,6 @@
 """`tarsia pack SCRIPT.py -o PACK`: runs a script and records what it compiles."""
 
+import os
 import sys
 
 from .. import _errors
@@ -25,6 +26,7 @@ def main(words):
 def _run(program, recording):
     from .._compile import script
 
+    _tell_of_hard_exits(recording)
     try:
         script.run(program)
     except SystemExit as leaving:
@@ -34,3 +36,18 @@ def _run(program, recording):
     except BaseException:
         recording.cancel()
         raise
+
+
+def _tell_of_hard_exits(recording):
+    """os._exit() of the script would end the recording in silence. Forked children may end that way."""
+    leave, own = os._exit, os.getpid()
+
+    def told_exit(status):
+        if os.getpid() == own:
+            recording.cancel()
+            print("tarsia: error: the script ended by os._exit(), so no pack was written: let it return, or leave by sys.exit()",
+                  file=sys.stderr, flush=True)
+            status = status or 1
+        leave(status)
+
+    os._exit = told_exit

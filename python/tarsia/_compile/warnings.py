@@ -10,7 +10,7 @@ _MOST_SHOWN = 10  # of one source
 _shown = set()  # what this process has shown: (text, the line of the source)
 
 
-def show(rows, texts, place, shown_name=None, paths=None, known_as=None):
+def show(rows, texts, place, shown_name=None, paths=None, noted_as=None):
     """Warns of those diagnostics that are about the user's own texts, or about no text: an op that replaces another.
 
     texts: (name, text) pairs, a lone text by the name None.
@@ -21,7 +21,7 @@ def show(rows, texts, place, shown_name=None, paths=None, known_as=None):
     shown_name: what a text is called to the user, by its name.
     paths: the files of texts that are files, by their names. Their warnings are shown there, and those about no text at the first.
 
-    known_as: what the texts are called where it is noted that a warning was shown; by default as they are shown.
+    noted_as: what the texts are called where it is noted that a warning was shown; by default as they are shown.
 
     Each text is shown once in a process. A filter that makes errors of them raises the first.
     """
@@ -33,7 +33,7 @@ def show(rows, texts, place, shown_name=None, paths=None, known_as=None):
     for one in found:
         # Sources without names share one. The line tells them apart.
         name, where = shown_name(one.file) if shown_name else one.file, f":{one.line}: {one.message}"
-        fresh[(known_as or name) + where, one.source_line] = name + where, one
+        fresh[(noted_as or name) + where, one.source_line] = name + where, one
     fresh = {key: one for key, one in fresh.items() if key not in _shown}
     for i, (key, (text, one)) in enumerate(fresh.items()):
         if i == _MOST_SHOWN and len(fresh) > i + 1:

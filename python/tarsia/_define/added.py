@@ -4,13 +4,12 @@ import inspect
 
 from .. import _tarsia
 from .._compile.loading import forget_ops
-from .._errors import make, told, told_methods
-from .attributes import error
-from .define import VARIADIC, Definition, names_of, parameters_of, takes_any_keyword
-from .implementations import Implementation, layouts_of, pairs_of
+from .._errors import ArgumentTypeError, explains_misuse, make, methods_explain_misuse
+from .define import VARIADIC, Definition, parameters_of, spec_of, takes_any_keyword
+from .implementations import Implementation, checked_devices, layouts_of, pairs_of, specs_of
 
 
-@told_methods(made="tarsia.add_implementation gives one")
+@methods_explain_misuse(made="tarsia.add_implementation gives one")
 class AddedImplementation:
     """What add_implementation has added to an op. remove() takes it away again, as does the end of a `with`."""
 
@@ -53,14 +52,12 @@ class _Extension(Definition):
             tensors[what], keywords = parameters_of(function)
             unknown = sorted(set(keywords) - {"requests", *self.names})
             if unknown:
-                raise error(f"add_implementation: {what} has a parameter '{unknown[0]}' that is no attribute of op '{name}'")
+                raise ArgumentTypeError(f"add_implementation: {what} has a parameter '{unknown[0]}' that is no attribute of op '{name}'")
             if len(tensors[what]) != wanted[what]:
-                raise error(f"add_implementation: {what} of op '{name}' takes {wanted[what]} tensors, not {len(tensors[what])}")
+                raise ArgumentTypeError(f"add_implementation: {what} of op '{name}' takes {wanted[what]} tensors, not {len(tensors[what])}")
             self.keywords[what] = list(keywords)
         self.takes_others = {what for what, function in functions.items() if takes_any_keyword(function)}
-        devices = names_of(one.devices, "add_implementation: devices")
-        if not devices or set(devices) - {"cpu", "gpu"}:
-            raise error(f"add_implementation: devices are 'cpu' and 'gpu', not {devices}")
+        devices = checked_devices(one.devices, "add_implementation")
         self.implementations, implementations = [], []
         for what in ("forward", "backward"):
             if what not in functions:
@@ -69,23 +66,18 @@ class _Extension(Definition):
             pairs = pairs_of(one.inplace[what], tensors[what][:n], tensors[what][n:], f"add_implementation: {what}_inplace")
             layout = (one.layout or {}).get(what)
             layouts = layouts_of(layout, tensors[what], self.inputs, outputs, what, f"add_implementation: {what}_layout")
-            for device in devices:
-                self.implementations.append(what)
-                implementations.append((what == "backward", device == "gpu", bool(one.sparse), "requests" in self.keywords[what],
-                                        one.priority, one.name, one.when is not None, pairs, one.workspace is not None, layouts, one.any_layout))
-        code = functions[self.implementations[0]].__code__
-        self.spec = {"name": name, "description": "", "location": f"{code.co_filename}:{code.co_firstlineno}", "inputs": [], "outputs": [],
-                     "attributes": [], "inplace": [], "backward_needs": None, "implementations": implementations, "counts_outputs": False, "infers": False,
-                     "amends": False, "any_attributes": False, "sparse": False, "stateful": False, "random": False, "extends": True}
+            self.implementations += [what] * len(devices)
+            implementations += specs_of(one, what, devices, "requests" in self.keywords[what], pairs, layouts)
+        self.spec = spec_of(name, functions[self.implementations[0]], implementations, extends=True)
 
     def create(self, values, others):
         return dict(zip(self.names, values)), dict(others)
 
-    def _about(self, what, index):
+    def _about(self, what, _index):
         return what
 
 
-@told()
+@explains_misuse()
 def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"), sparse=False, when=None, priority=0, name="",
                        forward_inplace=(), backward_inplace=(), workspace=None, forward_layout=None, backward_layout=None, any_layout=False):
     """Adds an implementation in Python to a registered op, whoever declares it.
@@ -109,14 +101,14 @@ def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"
                                                        ("workspace", workspace)) if function is not None}
     for what, function in functions.items():
         if not inspect.isfunction(function):
-            raise error(f"add_implementation: {what} is a function, not {function!r}")
+            raise ArgumentTypeError(f"add_implementation: {what} is a function, not {function!r}")
     if forward is None and backward is None:
-        raise error("add_implementation takes forward=, backward= or both")
+        raise ArgumentTypeError("add_implementation takes forward=, backward= or both")
     if not isinstance(priority, int):
-        raise error(f"add_implementation: priority is an int, not {priority!r}")
+        raise ArgumentTypeError(f"add_implementation: priority is an int, not {priority!r}")
     op = getattr(op, "name", op)
     if not isinstance(op, str):
-        raise error(f"add_implementation takes an op or its name, not {op!r}")
+        raise ArgumentTypeError(f"add_implementation takes an op or its name, not {op!r}")
     one = Implementation("", devices, sparse, when, priority, str(name), {"forward": forward_inplace, "backward": backward_inplace}, workspace,
                          {"forward": forward_layout, "backward": backward_layout}, bool(any_layout))
     definition = _Extension(op, functions, one)

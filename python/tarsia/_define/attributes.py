@@ -4,13 +4,7 @@ import operator
 import types
 import typing
 
-from .._errors import told, told_methods
-
-
-def error(message):
-    from .._errors import ArgumentTypeError
-
-    return ArgumentTypeError(message)
+from .._errors import ArgumentTypeError, ArgumentValueError, explains_misuse, methods_explain_misuse
 
 
 class _Bounds(typing.NamedTuple):
@@ -18,20 +12,18 @@ class _Bounds(typing.NamedTuple):
     at_most: float | None = None
 
 
-@told_methods
+@methods_explain_misuse
 class Range(_Bounds):
     """The bounds of a number, both included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. In a tuple they apply to each number."""
 
     __slots__ = ()
 
-    @told("pass the least and the greatest value: tarsia.Range(0, 1), tarsia.Range(at_least=0)")
+    @explains_misuse("pass the least and the greatest value: tarsia.Range(0, 1), tarsia.Range(at_least=0)")
     def __new__(cls, at_least=None, at_most=None):
         for name, value in (("at_least", at_least), ("at_most", at_most)):
             if value is not None and (isinstance(value, (str, bytes)) or not hasattr(value, "__float__")):
-                raise error(f"Range: {name} must be a number or None, got {type(value).__name__} {value!r}")
+                raise ArgumentTypeError(f"Range: {name} must be a number or None, got {type(value).__name__} {value!r}")
         if at_least is not None and at_most is not None and not at_least <= at_most:
-            from .._errors import ArgumentValueError
-
             raise ArgumentValueError(f"Range: no number is at least {at_least!r} and at most {at_most!r}")
         return super().__new__(cls, at_least, at_most)
 
@@ -56,7 +48,7 @@ class Attribute(typing.NamedTuple):
             read = {"bool": _as_bool, "int": _as_int, "float": float, "str": _as_str}[self.kind]
             default = tuple(map(read, self.default)) if self.is_list else read(self.default)
         except (TypeError, ValueError, OverflowError):
-            raise error(f"op '{op}': attribute '{self.name}' has the default {self.default!r}, which is no {self.kind}") from None
+            raise ArgumentTypeError(f"op '{op}': attribute '{self.name}' has the default {self.default!r}, which is no {self.kind}") from None
         return {**self._asdict(), "default": default}
 
 
@@ -101,11 +93,11 @@ def attribute_of(op, name, annotation, default, has_default):
         choices = typing.get_args(annotation)
         annotation = str if all(isinstance(choice, str) for choice in choices) else None
     if annotation not in (bool, int, float, str):
-        raise error(f"op '{op}': attribute '{name}' has to be declared as bool, int, float, str, a tuple of one of them, or one of "
-                     f"these or None")
+        raise ArgumentTypeError(f"op '{op}': attribute '{name}' has to be declared as bool, int, float, str, a tuple of one of them, or one of "
+                                f"these or None")
     least, most = _bounds(f"op '{op}': attribute '{name}'", extras)
     if annotation not in (int, float) and (least, most) != (None, None):
-        raise error(f"op '{op}': attribute '{name}' is no number, and has no range")
+        raise ArgumentTypeError(f"op '{op}': attribute '{name}' is no number, and has no range")
     return Attribute(name, annotation.__name__, optional, is_list, not has_default and not optional, default, _text_of(extras), choices,
                       least, most)
 
@@ -120,7 +112,7 @@ def _bounds(what, extras):
     least = most = None
     for extra in extras:
         if any(getattr(extra, key, None) is not None for key in ("gt", "lt")):
-            raise error(f"{what}: bounds include themselves: ge and le, or tarsia.Range, not {extra!r}")
+            raise ArgumentTypeError(f"{what}: bounds include themselves: ge and le, or tarsia.Range, not {extra!r}")
         for key in ("at_least", "ge"):
             least = getattr(extra, key, None) if least is None else least
         for key in ("at_most", "le"):

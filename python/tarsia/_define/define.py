@@ -7,9 +7,9 @@ import typing
 from .. import _tarsia
 from .._compile import recipe as _recipe
 from .._compile.loading import forget_ops
-from .._errors import told
-from .attributes import attribute_of, descriptions_of, error
-from .implementations import Implementation, implementation_of, layouts_of, listed, pairs_of
+from .._errors import ArgumentTypeError, explains_misuse
+from .attributes import attribute_of, descriptions_of
+from .implementations import Implementation, checked_devices, implementation_of, layouts_of, listed, names_of, pairs_of, specs_of
 from .._sparse import STORAGES
 
 atexit.register(_tarsia.forget_ops)
@@ -26,13 +26,6 @@ def describe_exception(exception):
     own = [frame for frame in frames if frame.filename != __file__]
     place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
     return f"{type(exception).__name__}: {exception}{place}"
-
-
-def names_of(value, what):
-    names = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
-    if not all(isinstance(name, str) for name in names):
-        raise error(f"{what} must be a str or a list of them, got {value!r}")
-    return names
 
 
 class Meta:
@@ -62,13 +55,13 @@ class BindInfo:
         name, if there is one, and else chosen as usual. The last call counts.
         """
         if not isinstance(name, str):
-            raise error(f"choose takes the name of an implementation, not {name!r}")
+            raise ArgumentTypeError(f"choose takes the name of an implementation, not {name!r}")
         self._choose(name)
 
     def set_attribute(self, name, value):
         """Replaces the value of an attribute. It is checked as a caller's."""
         if not isinstance(name, str):
-            raise error(f"set_attribute takes the name of an attribute, not {name!r}")
+            raise ArgumentTypeError(f"set_attribute takes the name of an attribute, not {name!r}")
         self._put(name, self._set(name, value))
 
 
@@ -85,8 +78,17 @@ def parameters_of(function):
         elif parameter.kind == parameter.KEYWORD_ONLY:
             keywords[parameter.name] = parameter
         elif parameter.kind == parameter.VAR_POSITIONAL:
-            raise error(f"{function.__qualname__} takes *{parameter.name}: an op's tensors have a name each")
+            raise ArgumentTypeError(f"{function.__qualname__} takes *{parameter.name}: an op's tensors have a name each")
     return positional, keywords
+
+
+def spec_of(name, function, implementations, **more):
+    """An op as the extension takes it, with nothing but implementations unless `more` says so. function: where it is declared."""
+    code = getattr(function, "__code__", None)
+    return {"name": name, "description": "", "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "", "inputs": [],
+            "outputs": [], "attributes": [], "inplace": [], "backward_needs": None, "implementations": implementations,
+            "counts_outputs": False, "infers": False, "amends": False, "extends": False, "any_attributes": False, "sparse": False,
+            "stateful": False, "random": False, **more}
 
 
 class Definition:
@@ -95,124 +97,161 @@ class Definition:
     def __init__(self, name, author, functions, attributes, options):
         self.name = name
         self.author = author  # a class, or None for plain functions
-        declared = {}
-        for what, function in functions.items():
-            if what in ("forward", "backward") or what not in _FUNCTIONS:
-                declared[what] = implementation_of(function) or Implementation(what, sparse=bool(options["sparse"]))
-        whens = {what: f"when of {what}" for what, one in declared.items() if one.when}
-        workspaces = {what: f"workspace of {what}" for what, one in declared.items() if one.workspace}
-        functions = {**functions, **{key: declared[what].when for what, key in whens.items()},
-                     **{key: declared[what].workspace for what, key in workspaces.items()}}
-        self.functions = functions
         self.attributes = attributes
-        forward = functions.get("forward")
-        if forward is None:
-            raise error(f"op '{name}': there is no forward; define forward(self, inputs…, outputs…)")
-        self.keywords = {}
-        self.takes_others = {what for what, function in functions.items() if author is None and takes_any_keyword(function)}
-        tensors = {}
-        for what, function in functions.items():
+        # 1. The functions, and their parameters.
+        declared = self._take_functions(functions, bool(options["sparse"]))
+        tensors = self._read_parameters()
+        # 2. The ports by their names, and what each function takes of them.
+        self._name_ports(tensors["forward"], options["outputs"])
+        self._count_parameters(tensors, declared)
+        # 3. Inference.
+        is_sparse = any(one.sparse for one in declared.values())
+        self._check_inference(is_sparse)
+        # 4. What is special about ports.
+        flags = self._flags_of_inputs(options)
+        hidden = self._hidden_outputs(options["hidden"])
+        # 5. Tensors that may share memory, and how they lie there.
+        pairs = pairs_of(options["inplace"], self.inputs, self.outputs, f"op '{name}': inplace")
+        own_pairs = self._own_pairs(declared, tensors, options)
+        layouts = {what: layouts_of(one.layout, tensors[what], self.inputs, self.outputs, one.of, f"op '{name}': layout of {what}")
+                   for what, one in declared.items()}
+        # 6. The implementations, one for each device.
+        self.implementations = []  # the key of the function of each, in the order of the registry
+        implementations = []
+        for what, one in declared.items():
+            devices = checked_devices(options["devices"] if one.devices is None else one.devices, f"op '{name}'")
+            self.implementations += [what] * len(devices)
+            implementations += specs_of(one, one.of, devices, "requests" in self.keywords[what], own_pairs[what], layouts[what])
+        # 7. All of it, as the extension takes it.
+        self.spec = self._describe(flags, hidden, pairs, implementations, is_sparse, options)
+
+    def _take_functions(self, functions, is_sparse):
+        """{key: Implementation} of what runs. The functions about an implementation get keys of their own beside it."""
+        declared = {what: implementation_of(function) or Implementation(what, sparse=is_sparse) for what, function in functions.items()
+                    if what in ("forward", "backward") or what not in _FUNCTIONS}
+        self.functions = {**functions, **{f"when of {what}": one.when for what, one in declared.items() if one.when},
+                          **{f"workspace of {what}": one.workspace for what, one in declared.items() if one.workspace}}
+        if functions.get("forward") is None:
+            raise ArgumentTypeError(f"op '{self.name}': there is no forward; define forward(self, inputs…, outputs…)")
+        return declared
+
+    def _read_parameters(self):
+        """{key: the names of the tensors that a function takes}. What else it takes are attributes and the like."""
+        self.keywords, tensors = {}, {}
+        self.takes_others = {what for what, function in self.functions.items() if self.author is None and takes_any_keyword(function)}
+        for what, function in self.functions.items():
             positional, keywords = parameters_of(function)
-            if author is not None:
+            known = {"requests"}
+            if self.author is None:
+                known.update(attribute.name for attribute in self.attributes)
+            else:
                 positional = positional[1:]
-            known = {"requests", *(attribute.name for attribute in attributes)} if author is None else {"requests"}
             if what == "infer":
                 known.add("info")
             unknown = sorted(set(keywords) - known)
             if unknown:
-                raise error(f"op '{name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
+                raise ArgumentTypeError(f"op '{self.name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
             tensors[what], self.keywords[what] = positional, list(keywords)
-        outputs = options["outputs"]
-        self.outputs = names_of(outputs, f"op '{name}': outputs") if outputs else tensors["forward"][-1:]
+        return tensors
+
+    def _name_ports(self, parameters, outputs):
+        """Inputs and outputs are the parameters of forward."""
+        self.outputs = names_of(outputs, f"op '{self.name}': outputs") if outputs else parameters[-1:]
         n_out = len(self.outputs)
-        if not n_out or tensors["forward"][-n_out:] != self.outputs:
-            raise error(f"op '{name}': forward takes the inputs and then the outputs, {', '.join(self.outputs) or 'of which there is none'};"
-                         f" its parameters are {', '.join(tensors['forward'])}")
-        self.inputs = tensors["forward"][:-n_out]
-        n_in = len(self.inputs)
+        if not n_out or parameters[-n_out:] != self.outputs:
+            raise ArgumentTypeError(f"op '{self.name}': forward takes the inputs and then the outputs, "
+                                    f"{', '.join(self.outputs) or 'of which there is none'}; its parameters are {', '.join(parameters)}")
+        self.inputs = parameters[:-n_out]
+
+    def _count_parameters(self, tensors, declared):
+        n_in, n_out = len(self.inputs), len(self.outputs)
         passes = {"forward": (n_in + n_out, "the inputs and then the outputs, which it writes"),
                   "backward": (2 * n_out + 2 * n_in, "the gradients of the outputs, the inputs, the outputs, and the gradients of the "
                                                      "inputs, which it writes")}
+        about = [what for what in self.functions if what.startswith(("when of ", "workspace of "))]
         for what, wanted, order in (
                 *((what, *passes[one.of]) for what, one in declared.items()),
-                *((key, n_in + n_out, "what is known of inputs and outputs") for key in (*whens.values(), *workspaces.values())),
+                *((what, n_in + n_out, "what is known of inputs and outputs") for what in about),
                 ("arity", 0, "none"), ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
-                raise error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
-        redundant = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
+                raise ArgumentTypeError(f"op '{self.name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
+
+    def _check_inference(self, is_sparse):
+        redundant = "infer" in self.functions and [what for what in _INFERENCE if what in self.functions]
         if redundant:
-            raise error(f"op '{name}': infer tells all that {redundant[0]} would: define one of them")
-        is_sparse = any(one.sparse for one in declared.values())
-        if "infer_storage" in tensors and not is_sparse:
-            raise error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
+            raise ArgumentTypeError(f"op '{self.name}': infer tells all that {redundant[0]} would: define one of them")
+        if "infer_storage" in self.functions and not is_sparse:
+            raise ArgumentTypeError(f"op '{self.name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
+
+    def _flags_of_inputs(self, options):
+        """{input: its flags}."""
         flags = dict.fromkeys(self.inputs, 0)
-        self.variadic_output = self.outputs[-1] in names_of(options["variadic"], f"op '{name}': variadic")
-        if self.variadic_output != ("arity" in functions):
-            raise error(f"op '{name}': a last output of any number of tensors is named by variadic, and counted by arity(self): there has to "
-                         f"be both or neither")
+        self.variadic_output = self.outputs[-1] in names_of(options["variadic"], f"op '{self.name}': variadic")
+        if self.variadic_output != ("arity" in self.functions):
+            raise ArgumentTypeError(f"op '{self.name}': a last output of any number of tensors is named by variadic, and counted by "
+                                    f"arity(self): there has to be both or neither")
         for key, flag in (("optional", _OPTIONAL), ("variadic", VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
-            for port in names_of(options[key], f"op '{name}': {key}"):
+            for port in names_of(options[key], f"op '{self.name}': {key}"):
                 if flag == VARIADIC and self.variadic_output and port == self.outputs[-1]:
                     continue
                 if port not in flags:
-                    raise error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
+                    raise ArgumentTypeError(f"op '{self.name}': {key} names '{port}', which is no input; there are "
+                                            f"{', '.join(self.inputs) or 'none'}")
                 flags[port] |= flag
         many = [port for port in self.inputs if flags[port] & VARIADIC]
         if many and many != self.inputs[-1:]:
-            raise error(f"op '{name}': variadic is the last input, '{self.inputs[-1]}', or none")
+            raise ArgumentTypeError(f"op '{self.name}': variadic is the last input, '{self.inputs[-1]}', or none")
         self.variadic = bool(many)
-        hidden = names_of(options["hidden"], f"op '{name}': hidden")
+        return flags
+
+    def _hidden_outputs(self, given):
+        hidden = names_of(given, f"op '{self.name}': hidden")
         for port in hidden:
             if self.variadic_output and port == self.outputs[-1]:
-                raise error(f"op '{name}': hidden names '{port}', of which there is any number")
+                raise ArgumentTypeError(f"op '{self.name}': hidden names '{port}', of which there is any number")
             if port not in self.outputs:
-                raise error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
-        pairs = pairs_of(options["inplace"], self.inputs, self.outputs, f"op '{name}': inplace")
+                raise ArgumentTypeError(f"op '{self.name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
+        return hidden
+
+    def _own_pairs(self, declared, tensors, options):
+        """{key: the in-place pairs of an implementation alone}."""
+        n_in, n_out = len(self.inputs), len(self.outputs)
         own_pairs = {}
         for what, one in declared.items():
             plain = options[f"{what}_inplace"] if what in ("forward", "backward") else ()
             given = [*listed(one.inplace), *listed(plain)]
-            n_sources = n_in if one.of == "forward" else 2 * n_out + n_in
-            is_any = one.of == "backward" and (self.variadic or self.variadic_output) and any(isinstance(pair, str) for pair in given)
-            if is_any:
-                raise error(f"op '{name}': {what}: with any number of tensors, in-place pairs of backward are numbers, such as (0, 0)")
-            own_pairs[what] = pairs_of(given, tensors[what][:n_sources], tensors[what][n_sources:], f"op '{name}': inplace of {what}")
-        layouts = {what: layouts_of(one.layout, tensors[what], self.inputs, self.outputs, one.of, f"op '{name}': layout of {what}")
-                   for what, one in declared.items()}
-        self.implementations = []  # the key of the function of each implementation, in the order of the registry
-        implementations = []
-        for what, one in declared.items():
-            devices = names_of(options["devices"] if one.devices is None else one.devices, f"op '{name}': devices")
-            if not devices or set(devices) - {"cpu", "gpu"}:
-                raise error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
-            for device in devices:
-                self.implementations.append(what)
-                implementations.append((one.of == "backward", device == "gpu", one.sparse, "requests" in self.keywords[what],
-                                        one.priority, one.name, what in whens, own_pairs[what], what in workspaces, layouts[what],
-                                        one.any_layout))
+            if one.of == "backward" and (self.variadic or self.variadic_output) and any(isinstance(pair, str) for pair in given):
+                raise ArgumentTypeError(f"op '{self.name}': {what}: with any number of tensors, in-place pairs of backward are numbers, "
+                                        f"such as (0, 0)")
+            n = n_in if one.of == "forward" else 2 * n_out + n_in
+            own_pairs[what] = pairs_of(given, tensors[what][:n], tensors[what][n:], f"op '{self.name}': inplace of {what}")
+        return own_pairs
+
+    def _describe(self, flags, hidden, pairs, implementations, is_sparse, options):
+        name, author, forward = self.name, self.author, self.functions["forward"]
+        needs = options["backward_needs"]
         descriptions = descriptions_of(forward)
         takes_any = takes_any_keyword(forward) if author is None else inspect.isfunction(author.__init__) and takes_any_keyword(author.__init__)
-        code = forward.__code__ if hasattr(forward, "__code__") else None
-        self.spec = {
-            "name": name,
-            "description": inspect.getdoc(author if author is not None else forward) or "",
-            "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
-            "inputs": [(port, flag, descriptions.get(port, "")) for port, flag in flags.items()],
-            "outputs": [(port, _HIDDEN if port in hidden else VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, descriptions.get(port, "")) for port in self.outputs],
-            "attributes": [attribute.spec(name) for attribute in attributes],
-            "inplace": pairs,
-            "backward_needs": None if options["backward_needs"] is None else names_of(options["backward_needs"], f"op '{name}': backward_needs"),
-            "implementations": implementations,
-            "counts_outputs": self.variadic_output,
-            "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
-            "amends": "info" in self.keywords.get("infer", ()) and not any(attribute.name == "info" for attribute in attributes),
-            "extends": False,
-            "any_attributes": takes_any,
-            "sparse": is_sparse,
-            "stateful": bool(options["stateful"]),
-            "random": bool(options["random"]),
-        }
+
+        def flag_of_output(port):
+            return _HIDDEN if port in hidden else VARIADIC if self.variadic_output and port == self.outputs[-1] else 0
+
+        return spec_of(
+            name, forward, implementations,
+            description=inspect.getdoc(author if author is not None else forward) or "",
+            inputs=[(port, flag, descriptions.get(port, "")) for port, flag in flags.items()],
+            outputs=[(port, flag_of_output(port), descriptions.get(port, "")) for port in self.outputs],
+            attributes=[attribute.spec(name) for attribute in self.attributes],
+            inplace=pairs,
+            backward_needs=None if needs is None else names_of(needs, f"op '{name}': backward_needs"),
+            counts_outputs=self.variadic_output,
+            infers=bool(self.functions.keys() & {"infer", *_INFERENCE}),
+            amends="info" in self.keywords.get("infer", ()) and not any(attribute.name == "info" for attribute in self.attributes),
+            any_attributes=takes_any,
+            sparse=is_sparse,
+            stateful=bool(options["stateful"]),
+            random=bool(options["random"]))
 
     # ---- called by the extension ----
 
@@ -375,7 +414,6 @@ class Definition:
             raise TypeError(f"{what}: {item!r} is no dtype: a str such as 'float32'")
         return name
 
-
     @staticmethod
     def _storage(what, item):
         if item not in STORAGES:
@@ -399,11 +437,11 @@ def _of_class(author, options):
         functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if implementation_of(member))
     for what, function in functions.items():
         if not inspect.isfunction(function):
-            raise error(f"op '{name}': {what} has to be a plain method")
+            raise ArgumentTypeError(f"op '{name}': {what} has to be a plain method")
     try:
         annotations = typing.get_type_hints(author, include_extras=True)
     except NameError as cause:
-        raise error(f"op '{name}': an annotation cannot be read: {cause}") from cause
+        raise ArgumentTypeError(f"op '{name}': an annotation cannot be read: {cause}") from cause
     attributes = []
     for attribute, annotation in annotations.items():
         if attribute.startswith("_") or attribute in _OPTIONS or typing.get_origin(annotation) is typing.ClassVar:
@@ -416,9 +454,9 @@ def _of_class(author, options):
 def _of_functions(forward, options):
     name = options.pop("name", None) or forward.__name__
     if not isinstance(name, str):
-        raise error(f"define_op: name must be a str, got {name!r}")
+        raise ArgumentTypeError(f"define_op: name must be a str, got {name!r}")
     if name == "<lambda>":
-        raise error("define_op: a lambda has no name that the op could take: pass name=")
+        raise ArgumentTypeError("define_op: a lambda has no name that the op could take: pass name=")
     functions = {"forward": forward}
     functions.update((what, options.pop(what)) for what in _FUNCTIONS[1:] if options.get(what) is not None)
     for what in _FUNCTIONS[1:]:
@@ -426,7 +464,7 @@ def _of_functions(forward, options):
     others = options.pop("implementations", None) or ()
     for function in [others] if callable(others) else others:
         if not implementation_of(function):
-            raise error(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
+            raise ArgumentTypeError(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
         what = function.__name__
         functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function
     attributes = []
@@ -434,7 +472,7 @@ def _of_functions(forward, options):
     try:
         hints = typing.get_type_hints(forward, include_extras=True) if keywords else {}
     except NameError as cause:
-        raise error(f"op '{name}': an annotation cannot be read: {cause}") from cause
+        raise ArgumentTypeError(f"op '{name}': an annotation cannot be read: {cause}") from cause
     for attribute, parameter in keywords.items():
         if attribute == "requests":
             continue
@@ -444,7 +482,7 @@ def _of_functions(forward, options):
     return Definition(name, None, functions, attributes, {**_OPTIONS, **options})
 
 
-@told("pass a class or a function, and options by name")
+@explains_misuse("pass a class or a function, and options by name")
 def define_op(author=None, /, **options):
     """Registers an op that is written in Python: a class with a forward, or a function.
 
@@ -498,16 +536,16 @@ def define_op(author=None, /, **options):
     known = [*_OPTIONS, *_FUNCTIONS[1:], "implementations"]
     unknown = sorted(set(options) - {"name", *known})
     if unknown:
-        raise error(f"define_op has no option '{unknown[0]}'; there are name, {', '.join(known)}")
+        raise ArgumentTypeError(f"define_op has no option '{unknown[0]}'; there are name, {', '.join(known)}")
     if inspect.isclass(author):
         given = [what for what in (*_FUNCTIONS[1:], "implementations") if what in options]
         if given:
-            raise error(f"define_op: {given[0]} of a class is a method of it")
+            raise ArgumentTypeError(f"define_op: {given[0]} of a class is a method of it")
         definition = _of_class(author, dict(options))
     elif inspect.isfunction(author):
         definition = _of_functions(author, dict(options))
     else:
-        raise error(f"define_op takes a class with forward, or a function, got {type(author).__name__}")
+        raise ArgumentTypeError(f"define_op takes a class with forward, or a function, got {type(author).__name__}")
     _tarsia.define_op(definition, definition.spec)
     forget_ops()
     _recipe.forget_ops(None, definition.name)

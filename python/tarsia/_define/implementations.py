@@ -4,8 +4,7 @@ import inspect
 import operator
 import typing
 
-from .._errors import told
-from .attributes import error
+from .._errors import ArgumentTypeError, explains_misuse
 
 
 class Implementation(typing.NamedTuple):
@@ -23,30 +22,52 @@ class Implementation(typing.NamedTuple):
     any_layout: bool = False
 
 
+def names_of(value, what):
+    names = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
+    if not all(isinstance(name, str) for name in names):
+        raise ArgumentTypeError(f"{what} must be a str or a list of them, got {value!r}")
+    return names
+
+
+def checked_devices(given, where):
+    devices = names_of(given, f"{where}: devices")
+    if not devices or set(devices) - {"cpu", "gpu"}:
+        raise ArgumentTypeError(f"{where}: devices are 'cpu' and 'gpu', not {devices}")
+    return devices
+
+
+def specs_of(one, of, devices, requests, pairs, layouts):
+    """An Implementation of "forward" or "backward" as the extension takes it, once for each of its devices. requests: whether
+    its function looks at the write requests. pairs and layouts: as pairs_of and layouts_of give them."""
+    return [{"backward": of == "backward", "gpu": device == "gpu", "sparse": bool(one.sparse), "requests": requests,
+             "priority": one.priority, "name": one.name, "applies": one.when is not None, "workspace": one.workspace is not None,
+             "inplace": pairs, "layouts": layouts, "any_layout": one.any_layout} for device in devices]
+
+
 def layouts_of(layout, parameters, inputs, outputs, of, where):
     """[(the registry's name of a tensor, its axes)] of what an author gives as {parameter: axes}."""
     if layout is None:
         return []
     if not isinstance(layout, dict):
-        raise error(f'{where} is a dict, such as {{"x": (0, 2, 3, 1)}}, not {layout!r}')
+        raise ArgumentTypeError(f'{where} is a dict, such as {{"x": (0, 2, 3, 1)}}, not {layout!r}')
     names = [*inputs, *outputs]
     if of == "backward":
         names = [*(f"d{one}" for one in outputs), *names, *(f"d{one}" for one in inputs)]
     layouts = []
     for parameter, axes in layout.items():
         if parameter not in parameters:
-            raise error(f"{where} names '{parameter}', which is no tensor of the function; there are {', '.join(parameters)}")
+            raise ArgumentTypeError(f"{where} names '{parameter}', which is no tensor of the function; there are {', '.join(parameters)}")
         try:
             axes = [operator.index(axis) for axis in axes]
         except TypeError:
-            raise error(f"{where}: the axes of '{parameter}' are numbers, such as (0, 2, 3, 1), not {axes!r}") from None
+            raise ArgumentTypeError(f"{where}: the axes of '{parameter}' are numbers, such as (0, 2, 3, 1), not {axes!r}") from None
         if sorted(axes) != list(range(len(axes))) or not axes:
-            raise error(f"{where}: the axes of '{parameter}' are each of 0 to {max(len(axes), 1) - 1} once, not {tuple(axes)}")
+            raise ArgumentTypeError(f"{where}: the axes of '{parameter}' are each of 0 to {max(len(axes), 1) - 1} once, not {tuple(axes)}")
         layouts.append((names[parameters.index(parameter)], axes))
     return layouts
 
 
-@told()
+@explains_misuse()
 def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name="", inplace=(), workspace=None, layout=None,
                    any_layout=False):
     """Marks a method, or a function for `define_op(implementations=…)`, as one more implementation of the op.
@@ -74,13 +95,13 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
         they have, as if they were row-major.
     """
     if of not in ("forward", "backward"):
-        raise error(f"an implementation is of 'forward' or 'backward', not {of!r}")
+        raise ArgumentTypeError(f"an implementation is of 'forward' or 'backward', not {of!r}")
     if when is not None and not inspect.isfunction(when):
-        raise error(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
+        raise ArgumentTypeError(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
     if workspace is not None and not inspect.isfunction(workspace):
-        raise error(f"implementation: workspace is a function of what is known of inputs and outputs, not {workspace!r}")
+        raise ArgumentTypeError(f"implementation: workspace is a function of what is known of inputs and outputs, not {workspace!r}")
     if not isinstance(priority, int):
-        raise error(f"implementation: priority is an int, not {priority!r}")
+        raise ArgumentTypeError(f"implementation: priority is an int, not {priority!r}")
 
     def mark(function):
         function.__tarsia_implementation__ = Implementation(of, devices, bool(sparse), when, priority, str(name), inplace, workspace,
@@ -110,7 +131,7 @@ def pairs_of(given, sources, targets, what):
             if sides[k] in names:
                 sides = [*sides[:k], names.index(sides[k]), *sides[k + 1:]]
         if not isinstance(sides, (list, tuple)) or len(sides) != 2 or not all(isinstance(side, int) and side >= 0 for side in sides):
-            raise error(f"{what} is pairs of an input and an output that may share memory, such as '{sources[0] if sources else 'x'} -> "
-                         f"{targets[0] if targets else 'y'}'")
+            raise ArgumentTypeError(f"{what} is pairs of an input and an output that may share memory, such as '{sources[0] if sources else 'x'} -> "
+                                    f"{targets[0] if targets else 'y'}'")
         pairs.append(tuple(sides))
     return pairs

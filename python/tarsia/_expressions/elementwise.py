@@ -1,8 +1,8 @@
 """tarsia.elementwise: functions of tensors out of a line of C++ that is applied to each element."""
 
 
-from .._errors import told
-from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses, value_error
+from .._errors import ArgumentValueError, explains_misuse
+from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses
 
 
 class Elementwise(Recipe):
@@ -15,8 +15,8 @@ class Elementwise(Recipe):
         self.operation = operation
         for p in self.outputs:
             if not uses(p.name, operation):
-                raise value_error(f"{name}: output {p.name!r} is never assigned: the operation has to hold '{p.name} = …', and is "
-                                   f"{operation!r}")
+                raise ArgumentValueError(f"{name}: output {p.name!r} is never assigned: the operation has to hold '{p.name} = …', and is "
+                                         f"{operation!r}")
         texts = operation, preamble
         self.keeps_dims = uses("_ind", operation)
         self.keeps_order = self.keeps_dims or uses("i", operation) or any(p.is_raw for p in self.outputs)
@@ -181,7 +181,7 @@ class Elementwise(Recipe):
         return "".join(parts)
 
 
-@told("pass inputs, outputs and the operation: tarsia.elementwise('T x, T y', 'T z', 'z = x + y')")
+@explains_misuse("pass inputs, outputs and the operation: tarsia.elementwise('T x, T y', 'T z', 'z = x + y')")
 def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", doc="", **options):
     """Makes a function of tensors from a line of C++ that applies to each element.
 

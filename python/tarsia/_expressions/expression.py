@@ -8,6 +8,7 @@ around the user's own. User's lines keep their place: messages name "saxpy: oper
 import re
 
 from .. import _tarsia
+from .._errors import ArgumentTypeError, ArgumentValueError
 
 TYPES = {
     "bool": "bool",
@@ -57,18 +58,18 @@ class Parameter:
             self.is_raw |= word == "raw"
             self.is_inout |= word == "inout"
         if len(words) < 2:
-            raise value_error(f"{where}: {text.strip()!r} is no parameter: write a type and a name, such as 'T x' or 'float a'")
+            raise ArgumentValueError(f"{where}: {text.strip()!r} is no parameter: write a type and a name, such as 'T x' or 'float a'")
         self.name = words.pop()
         self.type = " ".join(words)
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name) or self.name in _WORDS:
-            raise value_error(f"{where}: {self.name!r} in {text.strip()!r} is no name of a parameter")
+            raise ArgumentValueError(f"{where}: {self.name!r} in {text.strip()!r} is no name of a parameter")
         self.is_letter = re.fullmatch(r"[A-Z][0-9]*", self.type) is not None
         if not self.is_letter and self.type not in WRITTEN:
             hint = "; pointers and references are not written: elements are passed" if "*" in text or "&" in text else ""
-            raise value_error(f"{where}: {self.type!r} in {text.strip()!r} is no element type: take a letter such as T, whose "
-                               f"type is that of the tensor, or one of {', '.join(TYPES)}, or a C++ name of these{hint}")
+            raise ArgumentValueError(f"{where}: {self.type!r} in {text.strip()!r} is no element type: take a letter such as T, whose "
+                                     f"type is that of the tensor, or one of {', '.join(TYPES)}, or a C++ name of these{hint}")
         if self.is_inout and not is_output:
-            raise value_error(f"{where}: {text.strip()!r}: inout is for outputs that are read as well")
+            raise ArgumentValueError(f"{where}: {text.strip()!r}: inout is for outputs that are read as well")
         self.dtype = "" if self.is_letter else WRITTEN[self.type]
 
     def __str__(self):
@@ -77,25 +78,13 @@ class Parameter:
 
 def _parameters(text, is_output, where, reserved):
     if not isinstance(text, str):
-        raise type_error(f"{where} must be a str such as 'T x, float a', got {type(text).__name__}")
+        raise ArgumentTypeError(f"{where} must be a str such as 'T x, float a', got {type(text).__name__}")
     found = [Parameter(part, is_output, where) for part in text.split(",")] if text.strip() else []
     for parameter in found:
         if parameter.name in reserved or parameter.name.endswith("_"):
-            raise value_error(f"{where}: the name {parameter.name!r} is taken ({', '.join(sorted(reserved))} have a meaning in "
-                               f"expressions, and names that end in _ are Tarsia's); call it something else")
+            raise ArgumentValueError(f"{where}: the name {parameter.name!r} is taken ({', '.join(sorted(reserved))} have a meaning in "
+                                     f"expressions, and names that end in _ are Tarsia's); call it something else")
     return found
-
-
-def type_error(message):
-    from .._errors import ArgumentTypeError
-
-    return ArgumentTypeError(message)
-
-
-def value_error(message):
-    from .._errors import ArgumentValueError
-
-    return ArgumentValueError(message)
 
 
 def uses(name, *texts):
@@ -140,19 +129,19 @@ class Recipe:
     def __init__(self, inputs, outputs, name, preamble, options, doc, reserved, texts):
         for what, text in {"name": name, "preamble": preamble, **texts}.items():
             if not isinstance(text, str):
-                raise type_error(f"{self.kind}: {what} must be a str, got {type(text).__name__}")
+                raise ArgumentTypeError(f"{self.kind}: {what} must be a str, got {type(text).__name__}")
         if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in _WORDS:
-            raise value_error(f"{self.kind}: {name!r} is no name for a function: take letters, digits and _")
+            raise ArgumentValueError(f"{self.kind}: {name!r} is no name for a function: take letters, digits and _")
         self.name = name
         self.inputs = _parameters(inputs, False, f"{name}: inputs", reserved)
         self.outputs = _parameters(outputs, True, f"{name}: outputs", reserved)
         self.params = self.inputs + self.outputs
         if not self.outputs:
-            raise value_error(f"{name}: there is no output; write one such as 'T z'")
+            raise ArgumentValueError(f"{name}: there is no output; write one such as 'T z'")
         names = [parameter.name for parameter in self.params]
         for twice in sorted({one for one in names if names.count(one) > 1}):
-            raise value_error(f"{name}: two parameters are called {twice!r}; an output that is read as well is 'inout', and an input "
-                               f"may be passed as the output too: out=x")
+            raise ArgumentValueError(f"{name}: two parameters are called {twice!r}; an output that is read as well is 'inout', and an input "
+                                     f"may be passed as the output too: out=x")
         self.preamble = preamble
         self.texts = texts
         self.options = dict(options or {})
@@ -187,8 +176,8 @@ class Recipe:
         """The source that is compiled for these dtypes ("float32", …), one for each parameter."""
         names = [WRITTEN.get(str(dtype).removeprefix("torch.")) for dtype in dtypes]
         if len(names) != len(self.params) or None in names:
-            raise value_error(f"{self.name}: source takes a dtype for each parameter: "
-                               f"{', '.join(str(p) for p in self.params)}")
+            raise ArgumentValueError(f"{self.name}: source takes a dtype for each parameter: "
+                                     f"{', '.join(str(p) for p in self.params)}")
         return self.text(gpu, names, [False] * len(names))
 
     def compile(self, gpu, dtypes, numbers):

@@ -1,11 +1,11 @@
 """A graph bound to shapes, dtypes and a device."""
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError, make, told_methods
+from .._errors import ArgumentTypeError, make, methods_explain_misuse
 from .plan import Plan
 
 
-@told_methods(made="bind() of a tarsia.Graph gives one")
+@methods_explain_misuse(made="bind() of a tarsia.Graph gives one")
 class BoundGraph:
     """Runs a graph. Call it with the inputs by name or in order; a single output comes bare, several as a tuple.
 
@@ -68,7 +68,7 @@ class BoundGraph:
         return f"<tarsia.BoundGraph {', '.join(self._inputs)}>"
 
 
-@told_methods(made="capture() of a tarsia.BoundGraph gives one")
+@methods_explain_misuse(made="capture() of a tarsia.BoundGraph gives one")
 class CapturedGraph:
     """A bound graph as a CUDA graph. Call it like the graph: inputs are copied in, and results are fresh memory.
 

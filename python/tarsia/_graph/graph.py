@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound, make, told_methods
+from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound, make, methods_explain_misuse
 from .._schema import inputs_by_name
 from .._sparse import warn_of_graph
 from .bound import BoundGraph
@@ -31,7 +31,7 @@ def _operators(op):
     return operator, from_right
 
 
-@told_methods(made="inputs and nodes of a tarsia.Graph give one")
+@methods_explain_misuse(made="inputs and nodes of a tarsia.Graph give one")
 class GraphValue:
     """A value of a graph. Ops take it in place of a tensor, and add a node.
 
@@ -150,7 +150,7 @@ def _revived(text, ops):
     return Graph.from_json(text)
 
 
-@told_methods
+@methods_explain_misuse
 class Graph:
     """A graph of registered ops.
 

@@ -4,10 +4,10 @@ import json
 
 from .. import _tarsia
 from .._compile_options import write_text
-from .._errors import told_methods
+from .._errors import methods_explain_misuse
 
 
-@told_methods(made="the plan of a tarsia.BoundGraph is one")
+@methods_explain_misuse(made="the plan of a tarsia.BoundGraph is one")
 class Plan:
     """The plan of a bound graph. ``print(plan)`` shows it as text, :meth:`svg` draws it."""
 

@@ -382,7 +382,7 @@ class FunctionCall:
         run = _call(callee, results, aliases=aliases, vmap=self._vmap, side_effect=self._side_effect)
         if self._pair is None:
             return jax.jit(run)
-        return jax.jit(self._differentiable(run, values, results))
+        return jax.jit(self._differentiable(run, values))
 
     @staticmethod
     def _check_number(parameter, value, what):
@@ -402,7 +402,7 @@ class FunctionCall:
                 raise ArgumentTypeError(f"{self._name}: {'output' if i in self._made else 'argument'} {parameter.name!r} has to "
                                         f"be an array of {' or '.join(wanted)}, not {value.dtype}")
 
-    def _differentiable(self, run, values, results):
+    def _differentiable(self, run, values):
         pair = self._pair
         # Where each tensor of forward stands among its arrays.
         places, n = {}, 0

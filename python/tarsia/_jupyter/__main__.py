@@ -25,7 +25,9 @@ def pipe_output():
 
 def main():
     TarsiaKernel.output = pipe_output()
-    # ipykernel's own watch of standard output does not say when all of it has come.
+    # Work-around: ipykernel does not say when all of standard output has come.
+    # Trigger: a cell writes to standard output from C++. Symptom: its text may come after the cell's end, below the next
+    # cell. Tarsia reads the pipe itself. Removal: ipykernel's own watch can be waited for.
     IPKernelApp.launch_instance(kernel_class=TarsiaKernel, capture_fd_output=False)
     # The thread that was asked for the end has more to send; without the threads that Python ends now it would wait long.
     IPKernelApp.instance().control_thread.join(2)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from .. import _errors
+from .. import _colours, _errors
 from .._compile.source_file import folders_of
 from .._compile_options import option_of_text, words_of
 from .forks import Forks
@@ -359,14 +359,7 @@ def _terminal(out):
     if not out.isatty():
         return 80, 24, 0
     width, height = shutil.get_terminal_size()
-    return width, height - 2, colours_of(out)
-
-
-def colours_of(out):
-    """How many colours may be written to `out`: 0, 256 or 1 << 24."""
-    if not out.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
-        return 0
-    return 1 << 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 256
+    return width, height - 2, _colours.depth_of(out)
 
 
 def can_write(out, text):

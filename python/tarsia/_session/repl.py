@@ -11,9 +11,9 @@ import re
 import signal
 import sys
 
-from .. import _errors
+from .. import _colours, _errors
 from .._compile_options import add_arguments, given_options, to_bytes
-from .commands import Commands, can_write, colours_of
+from .commands import Commands, can_write
 from .forks import Forks
 from .reader import FIRST, NEXT, cells_of, commands_of, is_command, is_whole
 from .session import NOT_FOR_CELLS, Session
@@ -32,28 +32,25 @@ def parser():
     return made
 
 
-def messages(cell, text, name=None, colours=0):
+def messages(cell, text, name=None, paint=_colours.plain):
     """The lines that tell people about a cell: diagnostics with carets, its error, and notes. name: of the file that the text
-    is from. colours: whether to write in them."""
-    def coloured(what, kind):
-        return _coloured(what, kind, colours)
-
+    is from. paint: a painter of tarsia._colours."""
     told, lines, own = [], re.split(r"\r?\n|\r", text), f"cell {cell.number}"
     for one in cell.diagnostics:
         file = name if name and one.file == own else one.file
         place = ":".join(str(part) for part in (file, one.line, one.column) if part)
-        told.append((f"{place}: " if place else "") + coloured(f"{one.severity}:", one.severity) + f" {one.message}")
+        told.append((f"{place}: " if place else "") + paint(one.severity, f"{one.severity}:") + f" {one.message}")
         if one.file == own and 0 < one.line <= len(lines):
             told.append(f"    {lines[one.line - 1]}")
             if one.column:
                 before = to_bytes(lines[one.line - 1], "a line")[:one.column - 1].decode("utf-8", "replace")
-                told.append("    " + "".join("\t" if c == "\t" else " " for c in before) + coloured("^", "caret"))
+                told.append("    " + _colours.blanks(before) + paint("caret", "^"))
     if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
         error = re.sub(rf"\b{own}(?=:\d)", lambda _: name, cell.error) if name else cell.error
-        told.append(coloured(f"{cell.error_class}:", "error") + f" {error}")
-    told += [coloured("note:", "note") + f" {note}" for note in cell.notes]
+        told.append(paint("error", f"{cell.error_class}:") + f" {error}")
+    told += [paint("note", "note:") + f" {note}" for note in cell.notes]
     if cell.undone:
-        told.append(coloured("note:", "note") + f" no longer there: {', '.join(cell.undone)}")
+        told.append(paint("note", "note:") + f" no longer there: {', '.join(cell.undone)}")
     return [readable(line) for line in told]
 
 
@@ -68,20 +65,12 @@ def show(cell, out, errors, text="", name=None):
         out.write(cell.stdout)
         if not cell.stdout.endswith("\n"):
             out.write("\n")
-    for line in messages(cell, text, name, colours_of(errors)):
+    for line in messages(cell, text, name, _colours.painter(errors)):
         errors.write(line + "\n")
     if cell.value is not None:
-        out.write(_coloured(cell.value, "value", colours_of(out)) + "\n")
+        out.write(_colours.painter(out)("value", cell.value) + "\n")
     out.flush()
     errors.flush()
-
-
-_COLOURS = {"error": "1;31", "fatal error": "1;31", "warning": "1;35", "note": "1;36", "caret": "1;32", "value": "36"}
-
-
-def _coloured(text, what, colours):
-    code = _COLOURS.get(what) if colours else None
-    return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
 
 def as_json(cell):
@@ -153,7 +142,8 @@ def interact(session):
                 except KeyboardInterrupt:
                     sys.stdout.write("\n")
                 except _errors.Error as error:
-                    sys.stderr.write(_coloured(f"{type(error).__name__}:", "error", colours_of(sys.stderr)) + f" {error}\n")
+                    paint = _colours.painter(sys.stderr)
+                    sys.stderr.write(paint("error", f"{type(error).__name__}:") + f" {error}\n")
                 continue
             if not is_whole(text):
                 continue

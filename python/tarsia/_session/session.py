@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import weakref
 
 from .. import _errors, _tarsia
@@ -12,7 +11,7 @@ from .._compile_options import ROWS, escapes, normalised, to_bytes, to_path, wri
 NOT_FOR_CELLS = ("functions", "headers")
 
 
-@_errors.told_methods(made="run() of a tarsia.Session gives one")
+@_errors.methods_explain_misuse(made="run() of a tarsia.Session gives one")
 class Cell:
     """What became of a cell.
 
@@ -80,7 +79,7 @@ class _Closed:
         raise _errors.Error("the session is closed: begin another with tarsia.Session()")
 
 
-@_errors.told_methods
+@_errors.methods_explain_misuse
 class Session:
     """A session: cells of C++ and CUDA that share what they define.
 
@@ -211,7 +210,7 @@ class Session:
 
             return compile(self.source, path)
         source = self.source
-        if path.endswith(_CPP_SOURCES) and _CUDA.search(source):
+        if path.endswith(_CPP_SOURCES) and _tarsia.mentions_cuda(source):
             raise _errors.ArgumentValueError(f"path: the session has kernels or other CUDA code, of which a compiler of "
                                              f"{os.path.splitext(path)[1]} files knows nothing: save it as .cu")
         write_text(path, source)
@@ -233,8 +232,7 @@ class Session:
 
 
 _CLOSED = _Closed()
-_CPP_SOURCES = (".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
-_CUDA = re.compile(r"<<<|\b__(global|device|constant|managed)__\b")
+_CPP_SOURCES = tuple(suffix for suffix, language in _tarsia.source_suffixes if language != "cuda")
 
 
 def _has_descriptor(file):

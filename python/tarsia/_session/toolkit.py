@@ -14,8 +14,8 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
+from .._colours import depth_of
 from . import reader
-from .commands import colours_of
 from .editor import interrupts_raise
 from .history import History
 
@@ -42,7 +42,7 @@ class ToolkitEditor:
         output = Vt100_Output.from_pty(sys.stdout)
         output.enable_cpr = False  # no questions to the terminal, whose answers might come when a cell runs
         depths = {0: ColorDepth.DEPTH_1_BIT, 256: ColorDepth.DEPTH_8_BIT}
-        colours = colours_of(sys.stdout)
+        colours = depth_of(sys.stdout)
         self._session = PromptSession(
             history=_Shared(History()), completer=_Completer(commands), complete_while_typing=False,
             complete_style=CompleteStyle.COLUMN, key_bindings=_keys(), lexer=_lexer() if colours else None, multiline=True,

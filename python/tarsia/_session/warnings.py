@@ -12,4 +12,4 @@ def show(cell, text):
         text = bytes(text).decode("utf-8", "surrogateescape")
     rows = [(one.file, one.line, one.column, one.severity, one.message) for one in cell.diagnostics]
     # A cell that runs again has another number, but its warnings are the same.
-    warnings.show(rows, [(f"cell {cell.number}", text)], callers_place(), known_as="cell")
+    warnings.show(rows, [(f"cell {cell.number}", text)], callers_place(), noted_as="cell")

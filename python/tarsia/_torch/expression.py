@@ -8,8 +8,8 @@ import hashlib
 import torch
 
 from .._compile_options import to_names
-from .._errors import ArgumentValueError, OpValueError
-from .._expressions.expression import TYPES, type_error, value_error
+from .._errors import ArgumentTypeError, ArgumentValueError, OpValueError
+from .._expressions.expression import TYPES
 from .._schema import Argument, Schema, identifier
 from .register import Cell, refusal, save_nothing
 
@@ -102,8 +102,8 @@ class ExpressionCell:
         tensors = [(p, value) for p, value in given if isinstance(value, torch.Tensor)]
         for p, value in tensors:
             if value.device != tensors[0][1].device:
-                raise value_error(f"{self._name}: all tensors have to be on one device: {tensors[0][0].name!r} is on "
-                                  f"{tensors[0][1].device}, {p.name!r} on {value.device}")
+                raise ArgumentValueError(f"{self._name}: all tensors have to be on one device: {tensors[0][0].name!r} is on "
+                                         f"{tensors[0][1].device}, {p.name!r} on {value.device}")
         letters = self._letters(given)
         shape = self._shape([(p, value) for p, value in tensors if not p.is_raw], size)
         if self._is_reduction:
@@ -113,8 +113,8 @@ class ExpressionCell:
         for p in self.made:
             dtype = letters.get(p.type) if p.is_letter else p.dtype
             if dtype is None:
-                raise type_error(f"{self._name}: output {p.name!r} has the type {p.type}, which no input tells; declare it "
-                                 f"with a type such as float")
+                raise ArgumentTypeError(f"{self._name}: output {p.name!r} has the type {p.type}, which no input tells; declare it "
+                                        f"with a type such as float")
             made.append(torch.empty(shape, dtype=getattr(torch, dtype), device=device))
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
@@ -125,13 +125,13 @@ class ExpressionCell:
                 continue
             dtype = _NAMES.get(value.dtype)
             if dtype is None:
-                raise type_error(f"{self._name}: {p.name!r} has elements of {value.dtype}, which expressions do not take")
+                raise ArgumentTypeError(f"{self._name}: {p.name!r} has elements of {value.dtype}, which expressions do not take")
             if not p.is_letter and dtype != p.dtype:
-                raise type_error(f"{self._name}: {p.name!r} is declared as {p.type}, which is {p.dtype}, and was given "
-                                 f"{dtype}; convert it, or declare it with a type letter such as T")
+                raise ArgumentTypeError(f"{self._name}: {p.name!r} is declared as {p.type}, which is {p.dtype}, and was given "
+                                        f"{dtype}; convert it, or declare it with a type letter such as T")
             if p.is_letter and letters.setdefault(p.type, dtype) != dtype:
-                raise type_error(f"{self._name}: {p.type} is {letters[p.type]} by {tellers[p.type]!r} and {dtype} by "
-                                 f"{p.name!r}; convert one of them, or give it a type letter of its own")
+                raise ArgumentTypeError(f"{self._name}: {p.type} is {letters[p.type]} by {tellers[p.type]!r} and {dtype} by "
+                                        f"{p.name!r}; convert one of them, or give it a type letter of its own")
             tellers.setdefault(p.type, p.name)
         numbers = {}
         for p, value in given:
@@ -147,7 +147,7 @@ class ExpressionCell:
         if size is not None:
             return (size,)
         if self._needs_size:
-            raise value_error(f"{self._name}: no tensor tells how many elements there are; pass size=")
+            raise ArgumentValueError(f"{self._name}: no tensor tells how many elements there are; pass size=")
         shape = self._broadcast(inputs)
         if not outputs:
             return shape
@@ -177,9 +177,9 @@ class ExpressionCell:
         gone = set()
         for one in axes:
             if not -n <= one < n:
-                raise value_error(f"{self._name}: axis {one} is out of range for inputs of {n} dimensions")
+                raise ArgumentValueError(f"{self._name}: axis {one} is out of range for inputs of {n} dimensions")
             if one % n in gone:
-                raise value_error(f"{self._name}: axis {one % n} is given twice")
+                raise ArgumentValueError(f"{self._name}: axis {one % n} is given twice")
             gone.add(one % n)
         if keepdims:
             return tuple(1 if d in gone else extent for d, extent in enumerate(shape))

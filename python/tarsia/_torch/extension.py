@@ -21,7 +21,7 @@ _TO_HOST = ("-Xcompiler", "--compiler-options")
 _FOLDER_FLAG = re.compile(r"(-I|-L|-isystem)(.*)", re.DOTALL)
 
 
-@_errors.told()
+@_errors.explains_misuse()
 def create_extension(name, headers=(), sources=(), verbose=False, with_cuda=False, package=False, relative_to=".", *,
                      include_dirs=(), define_macros=(), undef_macros=(), extra_objects=(), extra_compile_args=(),
                      extra_link_args=(), libraries=(), library_dirs=(), language=None, **options):

@@ -4,9 +4,9 @@ import glob
 import os
 import re
 
-from .. import _errors
+from .. import _errors, _tarsia
 
-_SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu")
+_SUFFIXES = tuple(suffix for suffix, _ in _tarsia.source_suffixes)
 _OBJECTS = (".o", ".obj", ".so", ".a", ".lo")
 _NOISE = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.)*(?:\\\n[^\n]*)*", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -91,7 +91,7 @@ def source_behind(thing, base, sources):
                                   os.path.join(os.path.dirname(home), "src"), os.path.join(base, "src"), base]))
     for folder in folders:
         for name in candidates:
-            for suffix in ("", ".cu", ".cpp", ".cc", ".c"):
+            for suffix in ("", *_SUFFIXES):
                 path = os.path.join(folder, name + suffix)
                 if path.endswith(_SUFFIXES) and os.path.isfile(path):
                     return os.path.relpath(path, base)

@@ -4,9 +4,8 @@ import inspect
 
 import torch
 
-from .._errors import ArgumentTypeError
+from .._errors import ArgumentTypeError, ArgumentValueError
 from . import register
-from .._expressions.expression import type_error, value_error
 from .._tarsia import Expression
 
 _WITHOUT = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -25,28 +24,28 @@ class Gradient:
         self._name, self._taken, self._numbers = expression.name, cell.taken, cell.numbers
         self._is_reduction = expression.kind == "reduction"
         if cell.schema.written or not cell.schema.returns:
-            raise type_error(f"{self._name} writes to what it is given, which has no gradient: leave backward= out")
+            raise ArgumentTypeError(f"{self._name} writes to what it is given, which has no gradient: leave backward= out")
         self.backward = backward
         is_expression = self._is_of_elements = isinstance(backward, Expression)
         if is_expression:
             self.title = backward.name
             names = [p.name for p in backward.params if not p.is_output]
             if any(p.is_inout or p.is_raw for p in backward.outputs):
-                raise type_error(f"{self.title}, the gradient of {self._name}, gives its outputs: neither inout nor raw")
+                raise ArgumentTypeError(f"{self.title}, the gradient of {self._name}, gives its outputs: neither inout nor raw")
         elif callable(backward):
             self.title = getattr(backward, "__name__", "backward")
             try:
                 names = list(inspect.signature(backward).parameters)
             except ValueError:
-                raise type_error(f"backward is an expression or a function of Python, whose parameters have names; {self.title} tells none")\
+                raise ArgumentTypeError(f"backward is an expression or a function of Python, whose parameters have names; {self.title} tells none")\
                     from None
         else:
-            raise type_error(f"backward is an expression or a function, not {type(backward).__name__}")
+            raise ArgumentTypeError(f"backward is an expression or a function, not {type(backward).__name__}")
         self.sources = self._sources(names, [p.name for p in cell.made])
         keys = self._keys(gradients)
         if is_expression and len(backward.outputs) != len(keys):
-            raise type_error(f"{self.title} gives {len(backward.outputs)} gradients, for {len(keys)} inputs "
-                             f"({', '.join(keys)}): name those that have one, gradients=(…)")
+            raise ArgumentTypeError(f"{self.title} gives {len(backward.outputs)} gradients, for {len(keys)} inputs "
+                                    f"({', '.join(keys)}): name those that have one, gradients=(…)")
         indices = {p.name: i for i, p in enumerate(self._taken)}
         self._targets = [indices[key] for key in keys]
         self.run = self.kernel = backward  # or its operator, and what that runs
@@ -63,10 +62,10 @@ class Gradient:
             elif rest:
                 sources.append(("gradient", rest.pop(0)))
             else:
-                raise type_error(f"{self.title}: nothing is known of its input {name!r}. {self._name} has "
-                                 f"{', '.join([*inputs, *outputs])}; others are the gradients of the outputs, in order")
+                raise ArgumentTypeError(f"{self.title}: nothing is known of its input {name!r}. {self._name} has "
+                                        f"{', '.join([*inputs, *outputs])}; others are the gradients of the outputs, in order")
         if 0 in rest:
-            raise type_error(f"{self.title} takes no gradient of an output: an input of a name that {self._name} does not have")
+            raise ArgumentTypeError(f"{self.title} takes no gradient of an output: an input of a name that {self._name} does not have")
         return sources
 
     def _keys(self, gradients):
@@ -76,8 +75,8 @@ class Gradient:
         keys = [gradients] if isinstance(gradients, str) else list(gradients)
         unknown = [key for key in keys if key not in able]
         if unknown:
-            raise value_error(f"gradients names {', '.join(map(repr, unknown))}; the inputs of {self._name} that can have "
-                              f"one are {', '.join(able) or 'none'}")
+            raise ArgumentValueError(f"gradients names {', '.join(map(repr, unknown))}; the inputs of {self._name} that can have "
+                                     f"one are {', '.join(able) or 'none'}")
         return keys
 
     def numbers(self):

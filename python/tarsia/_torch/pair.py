@@ -5,7 +5,7 @@ import typing
 
 import torch
 
-from .._errors import ArgumentTypeError, OpError, Unsupported, told
+from .._errors import ArgumentTypeError, OpError, Unsupported, explains_misuse
 from . import register
 from .._compile_options import to_callable, to_flag
 from .._pair import Pair
@@ -13,7 +13,7 @@ from .ops import operator_name
 from .register import Cell, Overload, refusal, save_nothing
 
 
-@told()
+@explains_misuse()
 def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, status=None, random=False,
              vmap=None, autocast=None):
     """Makes a differentiable function from a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
@@ -90,7 +90,7 @@ class _Pair:
         made = self._outputs(*args)
         return made[0] if len(made) == 1 else made
 
-    def save(self, ctx, inputs, attributes, result):
+    def save(self, ctx, inputs, _attributes, result):
         inputs = (*inputs, *[None] * (len(self.plan.schema.arguments) - len(inputs)))
         outputs = _several(result)
         pools = {"input": inputs, "output": outputs}

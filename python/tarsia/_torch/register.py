@@ -15,7 +15,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
-from .._compile_options import type_error
+from .._compile_options import wrong_type
 from .._errors import ArgumentTypeError, ArgumentValueError, NotFound, Unsupported
 
 
@@ -486,7 +486,7 @@ def autocast_rules(autocast):
     if isinstance(autocast, torch.dtype):
         return ("cpu", autocast), ("cuda", autocast)
     if not isinstance(autocast, dict) or not all(isinstance(dtype, torch.dtype) for dtype in autocast.values()):
-        raise type_error("autocast", "a torch.dtype, or a dict of device to dtype such as {'cuda': torch.float16}", autocast)
+        raise wrong_type("autocast", "a torch.dtype, or a dict of device to dtype such as {'cuda': torch.float16}", autocast)
     for device in autocast:
         try:
             torch.amp.is_autocast_available(device)
@@ -498,7 +498,7 @@ def autocast_rules(autocast):
 def check_vmap(vmap):
     """What torch.library.register_vmap takes, True, or nothing."""
     if vmap is not None and not isinstance(vmap, bool) and not callable(vmap):
-        raise type_error("vmap", "a rule as torch.library.register_vmap takes it, or True", vmap)
+        raise wrong_type("vmap", "a rule as torch.library.register_vmap takes it, or True", vmap)
 
 
 def loop_over_batch(op):

@@ -1,6 +1,6 @@
 """Settings. Those that tell how to compile hold for kernels that are compiled after they are set."""
 
-from .._errors import ArgumentTypeError, told
+from .._errors import ArgumentTypeError, explains_misuse
 
 _DEFAULTS = {
     # These have an effect.
@@ -29,7 +29,7 @@ _DEFAULTS = {
 class TempConfig:
     """Settings for a block: ``with mobula.config.TempConfig(HOST_NUM_THREADS=1): …``"""
 
-    @told("pass settings by their names: TempConfig(HOST_NUM_THREADS=1)")
+    @explains_misuse("pass settings by their names: TempConfig(HOST_NUM_THREADS=1)")
     def __init__(self, **settings):
         self._settings, self._before = settings, {}
 

@@ -19,7 +19,7 @@ from .internal.dtype import DTYPE_OF, NAME_OF_CTYPE, canonical
 __all__ = ["MobulaFunc", "bind"]
 
 
-@_errors.told_methods(made="op.load makes them of kernels' sources", module="tarsia.mobula.func")
+@_errors.methods_explain_misuse(made="op.load makes them of kernels' sources", module="tarsia.mobula.func")
 class MobulaFunc:
     """A kernel or function of a source. ``signature`` says what it takes."""
 
@@ -87,7 +87,7 @@ class MobulaFunc:
                 values[k] = found.contiguous(value)
                 if not parameter.is_const:
                     copies.append((found, value, values[k]))
-        self._fill(args, types, values)
+        self._fill(args, types)
         on_gpu = device is not None and device is not _NoDevice
         if on_gpu and self.declaration.is_kernel and "text" in modes:
             k = modes.index("text")
@@ -217,8 +217,8 @@ class MobulaFunc:
         kept.append(made)
         return ctypes.addressof(made), found.describe(value)[1] if found else _NoDevice
 
-    def _fill(self, args, types, values):
-        """Looks that all types are known, and gives numbers of these types."""
+    def _fill(self, args, types):
+        """Looks that all types are known. What no tensor tells, one of NumPy's numbers may."""
         missing = [(name, default) for name, _, default in self.declaration.templates if name not in types and not name.endswith("...")]
         for name, default in missing:
             parameter = next((p for p in self.declaration.parameters if p.type == name), None)
@@ -250,7 +250,7 @@ def canonical_dtype(value):
 _bound = {}
 
 
-@_errors.told()
+@_errors.explains_misuse()
 def bind(functions):
     """Makes functions, a dict of name to MobulaFunc, members of mobula.func."""
     functions = to_dict(functions, "functions")

@@ -5,14 +5,14 @@ import copy
 import numpy as np
 
 from .._compile_options import to_dict, to_path
-from .._errors import ArgumentTypeError, ArgumentValueError, told
+from .._errors import ArgumentTypeError, ArgumentValueError, explains_misuse
 from .glue import backend
 from .glue.common import MobulaOperator
 
 __all__ = ["assert_almost_equal", "assert_file_exists", "gradcheck", "to_numpy", "to_tuple"]
 
 
-@told()
+@explains_misuse()
 def to_numpy(data):
     """A tensor of any framework, a list or a number as an array of NumPy."""
     glue = backend.get_var_glue(data)
@@ -25,13 +25,13 @@ def to_numpy(data):
     raise ArgumentTypeError(f"a tensor, a list or a number is compared, not {type(data).__name__} {data!r}")
 
 
-@told()
+@explains_misuse()
 def to_tuple(data):
     """A tuple of the items of a list, or of a single thing."""
     return tuple(data) if isinstance(data, (list, tuple)) else (data,)
 
 
-@told()
+@explains_misuse()
 def assert_almost_equal(a, b, rtol=1e-5, atol=1e-8):
     """Raises an AssertionError unless |a - b| ≤ atol and |a - b| / |b| ≤ rtol everywhere. atol=None: the second alone. A number
     stands for a tensor of the other's shape."""
@@ -76,7 +76,7 @@ def _around(data, error):
     return data[place[:-2] + tuple(slice(max(0, k - 2), k + 3) for k in place[-2:])]
 
 
-@told()
+@explains_misuse()
 def assert_file_exists(fname):
     """Raises an AssertionError unless there is such a file."""
     import os
@@ -85,7 +85,7 @@ def assert_file_exists(fname):
     assert os.path.exists(fname), f"{fname} does not exist"
 
 
-@told()
+@explains_misuse()
 def gradcheck(func, inputs, kwargs=None, eps=1e-6, rtol=1e-2, atol=None, sampling=None):
     """Compares the gradients of an operator with differences of its outputs.
 

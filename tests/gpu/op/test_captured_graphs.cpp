@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu/op/on_gpu.h"
+
 namespace {
 
 using tarsia::Tensor;
@@ -40,18 +42,15 @@ long long new_stream() {
 }
 )";
 
-class CapturedGraphs : public testing::Test {
+class CapturedGraphs : public OnGpu {
  protected:
   void SetUp() override {
-    if (tarsia_device_count() == 0) GTEST_SKIP() << "needs a GPU";
-    library();
+    OnGpu::SetUp();
+    if (!IsSkipped()) library();
   }
   static const tarsia::Library& library() {
     static const tarsia::Library lib = tarsia::load_inline(k_source, {.name = "captured_graphs"});
     return lib;
-  }
-  static Tensor on_gpu(const std::vector<float>& values) {
-    return tarsia::copy_to(tarsia::tensor(values), tarsia::gpu_device());
   }
   /// z = 2 (2 x + y) + y
   static tarsia::Graph twice() {

@@ -1,10 +1,10 @@
 """Graphs on a GPU: streams, capture, states, nodes on the CPU."""
 
 import pickle
-import threading
 
 import pytest
 from gpu_support import inline
+from threads import at_once
 from op.graphs_support import SOURCE, meet
 
 import tarsia
@@ -74,11 +74,7 @@ def test_calls_of_several_threads_and_streams_do_not_disturb_each_other():
                 if not torch.equal(got, a + 8):
                     wrong.append((seed, i))
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert not wrong
 
 

@@ -1,10 +1,10 @@
 """Graphs whose nodes run on several GPUs: values go from one to the other, and the caller's stream follows all of them."""
 
 import gc
-import threading
 
 import pytest
 from gpu_support import inline
+from threads import at_once
 from op.graphs_support import SOURCE, meet
 
 import tarsia
@@ -133,11 +133,7 @@ def test_threads_share_it():
                 if not torch.equal(bound(x=a), (a + 1) * (a + 3)):
                     wrong.append((seed, i))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert not wrong
 
 

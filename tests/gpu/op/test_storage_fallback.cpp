@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu/op/on_gpu.h"
+
 namespace {
 
 using tarsia::AnyTensor;
@@ -63,17 +65,8 @@ struct CopyOp {
   tarsia_library* library = nullptr;
 };
 
-class GpuStorageFallback : public testing::Test {
- protected:
-  void SetUp() override {
-    if (tarsia_device_count() == 0) GTEST_SKIP() << "needs a GPU";
-  }
-};
+class GpuStorageFallback : public OnGpu {};
 
-template <class T>
-Tensor on_gpu(const std::vector<T>& values) {
-  return tarsia::copy_to(tarsia::tensor<T>(values), tarsia::gpu_device());
-}
 template <class T>
 std::vector<T> from_gpu(const Tensor& x) {
   return tarsia::to_vector<T>(tarsia::copy_to(x, tarsia::cpu_device()));

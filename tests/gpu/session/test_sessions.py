@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from cells import ok, value
 from gpu_support import PACKAGE, SPIN, require_gpus
 
 import tarsia
@@ -32,15 +33,6 @@ def make(monkeypatch):
 @pytest.fixture(params=[False, True], ids=["in process", "isolated"])
 def session(make, request):
     return make(isolated=request.param)
-
-
-def value(session, text):
-    return session.run(text).raise_if_failed().value
-
-
-def ok(session, *texts):
-    for text in texts:
-        session.run(text).raise_if_failed()
 
 
 def ask(session, line):

@@ -68,6 +68,19 @@ def test_a_new_process_takes_what_a_small_header_of_a_cuda_source_includes(tmp_p
     assert done.stdout == f"{one + 2}\n" and "leading includes kept" in done.stderr, (done.stdout, done.stderr)
 
 
+def test_functions_of_precompiled_headers_call_each_other(tmp_path, one):
+    """The check for device functions in host code reads their bodies, and with each the next function."""
+    chain = "inline int step0(int a) { return a; }\n" + "".join(f"inline int step{i}(int a) {{ return step{i - 1}(a) + 1; }}\n" for i in range(1, 300))
+    (tmp_path / "near.h").write_text(f"#pragma once\n#include <mxnet/operator.h>\n{chain}inline int near() {{ return {one}; }}\n")
+    for number in (1, 2):
+        (tmp_path / "op.cu").write_text(f'#include "near.h"\n__global__ void k(float* x) {{ *x = {number}; }}\nint f() {{ return step299({number}); }}\n')
+        assert tarsia.load(tmp_path / "op.cu").f() == 299 + number
+    (tmp_path / "op.cu").write_text('#include "near.h"\n__global__ void k(float* x) { *x = 3; }\nint f() { return step299(near()); }\n')
+    text = f"import tarsia; print(tarsia.load({str(tmp_path / 'op.cu')!r}, device_compiler='nvrtc').f())"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", text], env={**os.environ, "TARSIA_LOG": "debug"}, capture_output=True, text=True, timeout=300)
+    assert done.stdout == f"{299 + one}\n" and "leading includes kept" in done.stderr, (done.stdout, done.stderr)
+
+
 def test_a_missing_header_is_told_where_a_small_header_includes_it(tmp_path):
     (tmp_path / "near.h").write_text("#pragma once\n#include <mxnet/operator.h>\n#include <missing_one.h>\n")
     for ending in ("cc", "cu"):

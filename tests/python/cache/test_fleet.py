@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from stores import Host, make_keys, served
@@ -91,13 +92,15 @@ def fleet(tmp_path):
         yield made
 
 
-def results(processes):
-    """What each printed."""
+def results(processes, logs=None):
+    """What each printed. `logs` gets what they wrote to standard error."""
     all_ = []
     for process in processes:
         out, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors[-2000:]
         all_.append(json.loads(out))
+        if logs is not None:
+            logs.append(errors)
     return all_
 
 
@@ -149,12 +152,22 @@ def leases(folder):
 def test_hosts_of_a_store_by_http_compile_once(tmp_path):
     store = tmp_path / "store"
     with served("http-cache", "--folder", str(store)) as url:
-        hosts = Hosts(tmp_path, url, 2)
-        got = results([hosts.start(i, SLOW) for _ in range(8) for i in range(2)])
+        hosts, logs = Hosts(tmp_path, url, 2), []
+        source = SLOW.replace("200", "400")
+        asked = [hosts.start(0, source, TARSIA_LOG="warn") for _ in range(8)]
+        # Hosts that ask at the same moment may both compile. The second one asks while the first has the lease, or later.
+        while not leases(store) and asked[0].poll() is None:
+            time.sleep(0.01)
+        asked += [hosts.start(1, source, TARSIA_LOG="warn") for _ in range(8)]
+        got = results(asked, logs)
         assert {answer for _, answer, _ in got} == {42}
         origins = [origin for origin, _, _ in got]
-        assert origins.count("compiled") == 1 and {*origins} == {"compiled", "remote", "disk"}
-        assert [text[2:] for text in leases(store)] == ["tarsia lease 1 free"]
+        assert "compiled" in origins[:8] and {*origins} <= {"compiled", "remote", "disk"}
+        # A store that does not answer in half a second, on a machine that has other work to do, is left alone: then the second
+        # host compiles as well.
+        left_alone = any(" for a while: " in log for log in logs)
+        assert origins.count("compiled") == 1 or left_alone and origins.count("compiled") == 2, "".join(logs)
+        assert left_alone or [text[2:] for text in leases(store)] == ["tarsia lease 1 free"]
 
 
 def test_a_lease_by_http_of_a_host_that_died_ends(tmp_path):

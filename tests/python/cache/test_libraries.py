@@ -32,10 +32,7 @@ def run(*arguments, program=RUN, **variables):
     return done.stdout.split()
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """Whose modules no other test has made."""
-    monkeypatch.setenv("TARSIA_CACHE_DIR", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture

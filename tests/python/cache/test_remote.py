@@ -8,7 +8,7 @@ import sys
 
 import places
 import pytest
-from stores import Host, blobs, make_keys, replace_blob, served
+from stores import Host, blobs, replace_blob, served
 
 
 @pytest.fixture
@@ -17,12 +17,6 @@ def store(tmp_path):
     folder = tmp_path / "store"
     with served("http-cache", "--folder", str(folder)) as url:
         yield url, folder / "cache"
-
-
-@pytest.fixture
-def keys(tmp_path):
-    """Makes a pair of keys; gives the path of the signing key."""
-    return lambda name: make_keys(tmp_path / name)
 
 
 def test_what_one_machine_compiles_others_fetch(tmp_path, store, keys):
@@ -98,6 +92,16 @@ for child in children:
     ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "redis://user:secret,b@nowhere"}, "number 2 of its URLs"),
     ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://nowhere/cache?token=secret"}, "http://nowhere/cache has an @, a ?"),
     ({"TARSIA_TRUST": "REVOKED", "TARSIA_SIGN_KEY": "KEY"}, "is revoked"),
+    ({"TARSIA_TRUST": " , "}, "TARSIA_TRUST is set, and names no file"),
+    ({"TARSIA_SIGN_KEY": "/tmp"}, "a folder or a device"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "redis://u:secret@127.0.0.1:99999/0"}, "no port between 1 and 65535"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "redis://127.0.0.1:0/0"}, "no port between 1 and 65535"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://u:secret@127.0.0.1:99999/c"}, "no port between 1 and 65535"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "https://u:secret@h:bad/"}, "no port between 1 and 65535"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http:///cache"}, "names no host"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://"}, "names no host"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://127.0.0.1:1/a b"}, "a space or a control character"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://u:pa@secret@host/c"}, "@ is %40"),
 ])
 def test_settings_that_make_no_sense_are_errors_that_say_so(tmp_path, store, keys, env, says):
     key = keys("key")
@@ -213,9 +217,9 @@ import json, threading, tarsia
 found = []
 threads = [threading.Thread(target=lambda: found.append(tarsia.load("op.cc").origin)) for _ in range(8)]
 [t.start() for t in threads], [t.join() for t in threads]
-print(json.dumps([found.count("compiled"), tarsia.stats()["cache"]["hits"]["remote"]]))
+print(json.dumps([len(found), found.count("compiled"), tarsia.stats()["cache"]["hits"]["remote"]]))
 """)
-    assert got == [0, 1]
+    assert got == [8, 0, 1]
 
 
 def test_a_disk_without_room_still_takes_modules_of_the_store(tmp_path, store, keys):
@@ -263,6 +267,10 @@ def test_a_config_file_names_the_store_and_the_environment_goes_before_it(tmp_pa
     good = f"# the fleet's store\n\nremote = {url}\ntrust={key}.pub\n"
     assert host("reader", good).load()["origin"] == "remote"
     assert host("off", good).load(TARSIA_REMOTE="")["origin"] == "compiled"
+    at_home = good.replace(os.path.dirname(key), "~")
+    assert "trust=~/" in at_home and host("home", at_home).load(HOME=os.path.dirname(key))["origin"] == "remote"
+    text = host("twice", good + f"trust={key}.pub\n").run("import tarsia; tarsia.load('op.cc')", fails=True)
+    assert "line 5 gives trust a second time" in text
     elsewhere = host("elsewhere", "")
     (elsewhere.folder / "mine").write_text(good)
     assert elsewhere.load(TARSIA_CONFIG=str(elsewhere.folder / "mine"))["origin"] == "remote"
@@ -383,3 +391,34 @@ def test_the_command_tells_what_all_processes_did(tmp_path, store, keys):
     assert sum(told["misses"].values()) == 1  # the hit of the store is none
     assert json.loads(stats(builder, "--json"))["remote"]["sent"] == 1
     assert "remote sent     1" in stats(builder)
+
+
+def test_a_revoked_key_is_not_laundered_by_who_packs_its_modules(tmp_path, store, keys):
+    """A pack tells of all who signed a module before its own signer, and to revoke one of them is enough."""
+    url, _ = store
+    stolen, packer = keys("stolen"), keys("packer")
+    Host(tmp_path / "builder", url, sign=stolen).load()
+    middle = Host(tmp_path / "middle", url, trust=stolen + ".pub")
+    assert middle.load()["origin"] == "remote"
+
+    def command(host, *words, **env):
+        done = subprocess.run([places.command(), *words], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "TARSIA_CACHE_DIR": str(host.folder / "cache"), "TARSIA_REMOTE": "", **env})
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    command(middle, "cache", "export", "all.pack", TARSIA_SIGN_KEY=packer)  # before anybody knew
+    revoked = tmp_path / "revoked"
+    revoked.write_text(pathlib.Path(stolen + ".pub").read_text().replace("tarsia public key 1", "revoked"))
+    aware = {"TARSIA_REMOTE": "", "TARSIA_TRUST": f"{packer}.pub,{revoked}"}
+
+    late = Host(tmp_path / "late", url, trust=packer + ".pub")
+    command(late, "cache", "import", "all.pack", TARSIA_TRUST=packer + ".pub")
+    assert late.load(TARSIA_REMOTE="")["origin"] == "disk"
+    assert late.load(**aware)["origin"] == "compiled"
+
+    wise = Host(tmp_path / "wise", url)
+    told = command(wise, "cache", "import", "all.pack", TARSIA_TRUST=aware["TARSIA_TRUST"])
+    assert "0 modules" in told and "1 modules are left out, since the key of one who signed them is revoked" in told
+    told = command(middle, "cache", "export", "none.pack", TARSIA_SIGN_KEY=packer, TARSIA_TRUST=str(revoked))
+    assert "0 modules are in none.pack" in told and "1 modules are left out" in told

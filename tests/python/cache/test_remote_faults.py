@@ -9,13 +9,7 @@ import threading
 import time
 
 import pytest
-from stores import Host, Rogue, answer, drip, endless, make_keys, reset, served
-
-
-@pytest.fixture
-def keys(tmp_path):
-    """Makes a pair of keys; gives the path of the signing key."""
-    return lambda name: make_keys(tmp_path / name)
+from stores import Host, Rogue, answer, drip, endless, reset, served
 
 
 FAILING = {

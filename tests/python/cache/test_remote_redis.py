@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from stores import Host, Redis, Rogue, make_keys, served
+from stores import Host, Redis, Rogue, served
 
 
 @pytest.fixture
@@ -15,12 +15,6 @@ def store():
         redis = Redis(url)
         yield url, redis
         redis.close()
-
-
-@pytest.fixture
-def keys(tmp_path):
-    """Makes a pair of keys; gives the path of the signing key."""
-    return lambda name: make_keys(tmp_path / name)
 
 
 def test_what_one_machine_compiles_others_fetch(tmp_path, store, keys):

@@ -177,3 +177,18 @@ def test_the_library_tells_of_itself(lib):
     assert lib.origin == "prebuilt"
     assert lib.kernels == () and lib.ops == () and lib.cubins == {} and lib.skipped == {} and lib.warnings == []
     assert "scale" in repr(lib)
+
+
+def test_overloads_that_differ_by_a_default_are_called_by_all_their_arguments():
+    lib = tarsia.load_inline("""
+int f(int a, bool b) { return a + b; }
+int f(int a, bool b, int c = 0) { return 100 * a + b + c; }
+int g(int a) { return a; }
+int g(int a, int b = 1, int c = 2) { return a + 10 * b + 100 * c; }
+template <class T> T h(T a) { return a; }
+template <class T> T h(T a, T b = 5) { return a + b; }
+template int h<int>(int);
+template int h<int>(int, int);
+""")
+    assert (lib.f(1, True), lib.f(1, True, 5)) == (2, 106)
+    assert (lib.g(7), lib.g(7, 3), lib.g(7, 3, 4)) == (7, 237, 437)

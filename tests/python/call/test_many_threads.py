@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -27,26 +28,6 @@ TARSIA_OP(mt_scaled).input("x").output("y").attribute("factor", &Params::factor)
 @pytest.fixture(scope="module")
 def library():
     return tarsia.load_inline(SOURCE)
-
-
-def at_once(work, n=N):
-    """Runs work(i) on n threads that begin together. Raises the first error."""
-    errors, gate = [], threading.Barrier(n)
-
-    def run(i):
-        try:
-            gate.wait()
-            work(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_the_gil_stays_off():
@@ -73,7 +54,7 @@ def test_classes_are_met_for_the_first_time_by_all(library):
                 assert library.sum(array, 5) == 10
             assert library.sum(values, 5) == 10
 
-    at_once(work)
+    at_once(work, range(N))
 
 
 def test_one_op_with_many_attributes_and_shapes(library):
@@ -86,7 +67,7 @@ def test_one_op_with_many_attributes_and_shapes(library):
             assert y.tolist() == [2.0 * i if k % 2 else 2.0] * len(x)
             assert repr(op).startswith("<tarsia.Op mt_scaled") and op.name == "mt_scaled"
 
-    at_once(work)
+    at_once(work, range(N))
 
 
 def test_an_op_is_replaced_while_others_call_it():
@@ -113,7 +94,7 @@ def test_an_op_is_replaced_while_others_call_it():
             assert a == b >= last, "an older op came back"
             last = a
 
-    at_once(work)
+    at_once(work, range(N))
     assert ops[0](x).tolist() == [39.0, 39.0]
 
 
@@ -134,7 +115,7 @@ def test_bindings_of_an_op_in_python_come_and_go():
             with pytest.raises(tarsia.Error):
                 mt_added(x, step="none")
 
-    at_once(work)
+    at_once(work, range(N))
 
 
 def test_an_expression_is_compiled_for_the_types_of_all():
@@ -147,7 +128,7 @@ def test_an_expression_is_compiled_for_the_types_of_all():
             z = axpy(x, x, 2.0)
             assert z.dtype == x.dtype and z.tolist() == [6, 6, 6]
 
-    at_once(work)
+    at_once(work, range(N))
 
 
 def test_a_list_that_another_thread_changes_is_read_or_refused(library):
@@ -168,4 +149,4 @@ def test_a_list_that_another_thread_changes_is_read_or_refused(library):
             except IndexError:  # it was empty just then
                 pass
 
-    at_once(work)
+    at_once(work, range(N))

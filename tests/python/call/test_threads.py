@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -46,45 +47,26 @@ def test_the_lock_can_be_kept():
 
 
 def test_many_threads_call_at_once(lib):
-    errors = []
-
     def work(seed):
-        try:
-            x = np.full(1000, seed, np.float32)
-            t = torch.full((1000,), float(seed))
-            for _ in range(200):
-                assert lib.doubled(x)[0] == 2 * seed
-                assert lib.doubled(t)[-1] == 2 * seed
-                assert lib.same_string(f"thread {seed}") == f"thread {seed}"
-                with pytest.raises(ValueError, match="^a bad value$"):
-                    lib.fails("value")
-        except BaseException as error:
-            errors.append(error)
+        x = np.full(1000, seed, np.float32)
+        t = torch.full((1000,), float(seed))
+        for _ in range(200):
+            assert lib.doubled(x)[0] == 2 * seed
+            assert lib.doubled(t)[-1] == 2 * seed
+            assert lib.same_string(f"thread {seed}") == f"thread {seed}"
+            with pytest.raises(ValueError, match="^a bad value$"):
+                lib.fails("value")
 
-    threads = [threading.Thread(target=work, args=(i + 1,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    at_once(work, range(1, 9))
 
 
 def test_threads_load_and_drop_libraries(build_library):
     import tarsia
 
     path = build_library("#include <tarsia/op.h>\nint three() { return 3; }\nTARSIA_EXPORT(three)")
-    errors = []
 
-    def work():
-        try:
-            for _ in range(20):
-                assert tarsia.load(path).three() == 3
-        except BaseException as error:
-            errors.append(error)
+    def work(_):
+        for _ in range(20):
+            assert tarsia.load(path).three() == 3
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    at_once(work, range(4))

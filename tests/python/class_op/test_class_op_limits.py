@@ -5,7 +5,7 @@ import pytest
 
 import tarsia
 
-# For the device that the file's language tells: tests/gpu/op/test_class_ops_on_gpu.py has it as CUDA.
+# For the device that the file's language tells: tests/gpu/op/test_class_op_limits_on_gpu.py has it as CUDA.
 SOURCE = """
 #include <mshadow/tensor.h>
 #include <mshadow/extension.h>

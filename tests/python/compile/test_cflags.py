@@ -196,3 +196,24 @@ def test_the_command_takes_what_cflags_takes(tmp_path):
                   "-isystem /usr/include", "-fno-exceptions", "-mavx2 -mfma", "-mtune=native", "-std=c++2a", "-O3", "-O 3", "-g"):
         result = subprocess.run([places.command(), "run", *flags.split(), file], capture_output=True, text=True)
         assert result.returncode == 0, (flags, result.stderr)
+
+
+DEEP = """template <int n> struct Deep { static constexpr int value = Deep<n - 1>::value + 1; };
+template <> struct Deep<0> { static constexpr int value = 0; };
+int f() { return Deep<2000>::value; }
+"""
+FOLD = """#include <utility>
+template <int... n> int sum(std::integer_sequence<int, n...>) { return (n + ...); }
+int f() { return sum(std::make_integer_sequence<int, 3000>()); }
+"""
+
+
+@pytest.mark.parametrize("source, flag, value", [(DEEP, "-ftemplate-depth=2500", 2000), (FOLD, "-fbracket-depth=4000", 2999 * 1500)],
+                         ids=["templates", "folds"])
+def test_deep_sources_compile_as_deep_as_they_ask(source, flag, value):
+    with pytest.raises(tarsia.CompileError):
+        tarsia.load_inline(source)
+    assert tarsia.load_inline(source, cflags=[flag]).f() == value
+    for bad in ("0", "many", "9999999"):
+        with pytest.raises(tarsia.ArgumentValueError, match="takes a number from 1 to 65536"):
+            tarsia.load_inline(source, cflags=[flag.split("=")[0] + "=" + bad])

@@ -201,6 +201,22 @@ def test_a_function_without_a_definition_is_named():
                            device_compiler="clang")
 
 
+def test_a_variable_without_a_size_that_nobody_defines_is_an_error():
+    """Clang would define it with one element, and kernels would read beyond it."""
+    with pytest.raises(tarsia.CompileError, match=r"device code uses 'tab', which is defined nowhere in this source") as caught:
+        tarsia.load_inline("extern __device__ float tab[];\n__global__ void k(float* x) { *x = tab[1]; }\n")
+    assert caught.value.diagnostics[0].line == 1
+
+
+@pytest.mark.parametrize("body", [
+    "for (int i : (int[]){1, 2, 3}) x[i] = 1;", "const float* p = (const float[]){x[0], x[1], 3.f}; x[2] = p[1];",
+    "x[0] = ({ int a = 1; a; });", "x[0] = x[2] ?: 7;", "switch (int(x[0])) { case 1 ... 5: x[1] = 1; }", "__extension__ long long q = 1; x[0] = q;"])
+def test_gnu_extensions_in_kernels_go_to_clang(body):
+    """nvcc takes them, and NVRTC does not."""
+    lib = tarsia.load_inline(f"__global__ void k(float* x) {{\n  {body}\n}}\n")
+    assert only(lib).startswith("clang: NVRTC refused line 2: ")
+
+
 def test_an_unknown_architecture_is_an_error():
     with pytest.raises(tarsia.ArgumentError, match="architecture 'sm_99' is unknown: write it as in 'sm_90'"):
         tarsia.load_inline(KERNEL, device_compiler="clang", arch="sm_99")

@@ -8,7 +8,7 @@ import pytest
 from places import REPO
 
 import tarsia
-from tarsia import _diagnose
+from tarsia import _colours, _diagnose
 from tarsia._errors import CompileError, Diagnostic
 from tarsia._compile.loading import callers_place
 
@@ -111,6 +111,12 @@ def test_tracebacks_have_colours_in_a_terminal_and_texts_have_none(variables, co
     for text in (caught, uncaught):
         assert ("\033[1;31merror:\033[0m \033[1mwrong\033[0m" in text) == coloured, text
         assert ("error: wrong" in text) != coloured
+
+
+def test_fatal_errors_are_as_red_as_errors():
+    for severity in ("error", "fatal error"):
+        text = Diagnostic("source.cu", 1, 1, severity, "wrong")._render(_colours.coloured)
+        assert f"\033[1;31m{severity}:\033[0m \033[1mwrong\033[0m" in text
 
 
 def test_the_literal_s_own_line_is_named():

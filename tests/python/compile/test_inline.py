@@ -4,10 +4,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -486,20 +486,10 @@ def test_load_refuses_what_is_no_library(tmp_path):
 
 
 def test_threads_compile_at_once():
-    results, errors = [], []
-
     def work(i):
-        try:
-            results.append(tarsia.load_inline(f"int number() {{ return {i} + {os.getpid()}; }}").number())
-        except BaseException as error:
-            errors.append(error)
+        return tarsia.load_inline(f"int number() {{ return {i % 3} + {os.getpid()}; }}").number()
 
-    threads = [threading.Thread(target=work, args=(i % 3,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors and sorted(results) == sorted(i % 3 + os.getpid() for i in range(6))
+    assert at_once(work, range(6)) == [i % 3 + os.getpid() for i in range(6)]
 
 
 def test_stats_and_doctor():

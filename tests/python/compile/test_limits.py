@@ -135,12 +135,17 @@ def test_without_descriptors_a_load_says_so(left, tmp_path):
 
 
 def test_errors_of_a_source_are_its_own_without_descriptors(tmp_path):
-    for outcome in without_descriptors(0, 24, "int f() { return LEFT + nothing; }", tmp_path):
+    source = "int f() { return LEFT + nothing; }"
+    outcomes = without_descriptors(0, 24, source, tmp_path)
+    assert len(outcomes) == 24
+    for outcome in outcomes:
         assert outcome.startswith("tarsia.CompileError: ") or names_the_limit(outcome), outcome
+    [outcome] = without_descriptors(40, 41, source, tmp_path)
+    assert outcome.startswith("tarsia.CompileError: "), outcome
 
 
 def test_nothing_wrong_is_kept_when_descriptors_were_short(tmp_path):
     source = "#include <vector>\nint f() { return std::vector<int>(7).size(); }"
     outcomes = without_descriptors(0, 30, source, tmp_path)
-    assert all(outcome == "7" or names_the_limit(outcome) for outcome in outcomes), outcomes
+    assert len(outcomes) == 30 and all(outcome == "7" or names_the_limit(outcome) for outcome in outcomes), outcomes
     assert without_descriptors(40, 41, source, tmp_path) == ["7"]

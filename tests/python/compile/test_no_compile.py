@@ -14,12 +14,6 @@ import tarsia
 KERNEL = "template <class T> __global__ void twice(T* x) { *x *= 2; }\n"
 
 
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TARSIA_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path
-
-
 def compiles():
     return tarsia.stats()["cache"]["compiles"]
 

@@ -71,12 +71,6 @@ def fresh(tmp_path):
     return run
 
 
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("TARSIA_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path
-
-
 def cache_counts():
     return tarsia.stats()["cache"]
 

@@ -17,7 +17,12 @@ def write(folder, **texts):
         path.write_text(text)
 
 
-@pytest.mark.parametrize("suffix", ["cc", "cpp", "cxx", "c", "cu"])
+def test_all_faces_have_one_list_of_suffixes():
+    languages = dict(tarsia._tarsia.source_suffixes)
+    assert languages == {".cu": "cuda", ".c": "c", **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C"), "c++")}
+
+
+@pytest.mark.parametrize("suffix", ["cc", "cpp", "cxx", "c++", "CPP", "C", "c", "cu"])
 def test_a_source_is_compiled(tmp_path, suffix):
     path = tmp_path / f"ops.{suffix}"
     path.write_text("int twice(int x) { return 2 * x; }\n")
@@ -86,3 +91,12 @@ def test_compile_takes_a_path(tmp_path):
     assert tarsia.load(tmp_path / "op.so").f() == 5
     with pytest.raises(tarsia.LoadError, match="cannot read"):
         tarsia.compile(tmp_path / "absent.cc", tmp_path / "no.so")
+
+
+def test_headers_of_libraries_say_what_to_do(tmp_path):
+    (tmp_path / "mine.h").write_text("#include <cuda_runtime_api.h>\n")
+    for source, remedy in (('#include "mine.h"\nint f();', "write #include <cuda_runtime.h> there, too"),
+                           ("#include <Eigen/Dense>\nint f();", "/usr/include/eigen3"),
+                           ("#include <c10/cuda/impl/cuda_cmake_macros.h>\nint f();", "install one that was built for CUDA")):
+        with pytest.raises(tarsia.CompileError, match=remedy):
+            tarsia.load_inline(source, include_dirs=[tmp_path])

@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -114,13 +115,7 @@ def test_unload_waits():
 
 def test_several_threads_wait_for_one_compile():
     lib = tarsia.load_inline(fresh(SLOW), wait=False)
-    answers = []
-    threads = [threading.Thread(target=lambda: answers.append(lib.has_digits("7"))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [True] * 4
+    assert at_once(lambda _: lib.has_digits("7"), range(4)) == [True] * 4
 
 
 def test_compile_all_keeps_the_order():

@@ -5,7 +5,6 @@ import itertools
 import pathlib
 import random
 import re
-import threading
 
 import numpy as np
 
@@ -32,15 +31,6 @@ PAIRS = {
 
 def ones(*shape):
     return np.ones(shape, np.float32)
-
-
-def in_threads(n, call):
-    """Runs call(0) to call(n - 1) at once, each in a thread."""
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def shapes_of(op, inputs):

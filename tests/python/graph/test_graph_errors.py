@@ -5,7 +5,8 @@ import ctypes
 
 import numpy as np
 import pytest
-from graph_models import graph_error, in_threads, ones
+from graph_models import graph_error, ones
+from threads import at_once
 
 import tarsia
 
@@ -417,7 +418,7 @@ def test_errors_in_many_threads_stay_with_their_threads():
                 if number < 3 or f"there is no row {number} (" not in str(error):
                     wrong.append((number, str(error)))
 
-    in_threads(8, call)
+    at_once(call, range(8))
     assert not wrong
 
 

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 from graph_models import graph_error
+from threads import at_once
 from programs import ended, program
 
 import tarsia
@@ -247,11 +248,7 @@ def test_calls_of_several_threads_give_the_same_bits():
             if [y.tobytes() for y in bound(**arrays)] != expected:
                 wrong.append(seed)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert not wrong
 
 

@@ -1,11 +1,11 @@
 """Bound graphs run: with results of their own or the caller's, over and over, and from many threads at once."""
 
 import gc
-import threading
 
 import numpy as np
 import pytest
-from graph_models import in_threads, ones, transformer
+from graph_models import ones, transformer
+from threads import at_once
 
 import tarsia
 
@@ -231,10 +231,8 @@ def test_many_threads_call_one_bound_graph_at_once():
     g.output(g.gr_sum_all(g.gr_sub(y, x)))
     bound = g.bind(x=((256,), "float64"))
     wrong = []
-    together = threading.Barrier(8)
 
     def call(number):
-        together.wait()
         for i in range(8):
             x = np.full(256, (number + i / 8) / 8)
             y = x
@@ -244,7 +242,7 @@ def test_many_threads_call_one_bound_graph_at_once():
             if not np.array_equal(result, y) or not np.isclose(total, (y - x).sum()):
                 wrong.append((number, i))
 
-    in_threads(8, call)
+    at_once(call, range(8))
     assert not wrong
 
 
@@ -252,9 +250,7 @@ def test_calls_overlap():
     g = tarsia.Graph()
     g.output(g.gr_meet(g.input("x")))
     bound = g.bind(x=((1,), "float32"))
-    results = []
-    in_threads(6, lambda number: results.append(bound(x=np.full(1, 6, F))[0]))  # each waits for all six
-    assert results == [7] * 6
+    assert at_once(lambda _: bound(x=np.full(1, 6, F))[0], range(6)) == [7] * 6  # each waits for all six
 
 
 def test_many_threads_bind_and_call_one_graph_at_once():
@@ -268,7 +264,7 @@ def test_many_threads_bind_and_call_one_graph_at_once():
             if not np.array_equal(g(x=x, y=y), expected(x, y)):
                 wrong.append((number, i))
 
-    in_threads(6, call)
+    at_once(call, range(6))
     assert not wrong
 
 

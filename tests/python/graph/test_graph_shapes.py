@@ -1,9 +1,9 @@
 """Calls with arrays of many shapes: results are exact, plans few, and memory is that of the largest."""
 
-import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -122,11 +122,7 @@ def test_from_several_threads_each_with_shapes_of_its_own():
             if not np.array_equal(g(x=x), computed(x)):
                 wrong.append(x.shape)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, range(4))
     assert not wrong
 
 

@@ -4,11 +4,11 @@ import gc
 import os
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 from places import REPO
+from threads import at_once
 
 import tarsia
 
@@ -375,21 +375,14 @@ def test_misuse_is_told(lib):
 
 def test_threads(lib):
     axpy = tarsia.jax.function(lib.axpy)
-    failures = []
 
     def work(seed):
         compiled = jax.jit(lambda x, y: axpy(float(seed), x, y, 1000))
         for _ in range(30):
             y = compiled(jnp.ones(1000), jnp.zeros(1000))
-            if float(y[999]) != seed:
-                failures.append(seed)
+            assert float(y[999]) == seed
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 7)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(work, range(1, 7))
 
 
 # ---- arrays passed to functions as they are ----

@@ -206,6 +206,9 @@ def test_choosing_bounds_and_casts():
     assert tarsia.ops.cast(x, dtype="int8").dtype == np.int8 and tarsia.ops.fill(x, value=2).tolist() == [[2] * 4] * 3
     with pytest.raises(tarsia.Error, match="there is no dtype 'float'"):
         tarsia.ops.cast(x, dtype="float")
+    for dtype in ("complex64", "float8_e4m3fn"):
+        with pytest.raises(tarsia.Error, match=f"there is no dtype '{dtype}'"):
+            tarsia.ops.cast(x, dtype=dtype)
 
 
 def test_gradients_by_differences():

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 import tarsia.mobula as mobula
@@ -398,11 +399,7 @@ def test_threads_of_the_caller_may_call_at_once(load):
         for _ in range(50):
             add(out.size, out, np.ones_like(out), out)
 
-    threads = [threading.Thread(target=run, args=(out,)) for out in outs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(run, outs)
     assert all((out == 50).all() for out in outs)
 
 

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -85,23 +86,16 @@ def test_errors_name_op_function_and_what_the_library_says(library):
 
 def test_messages_of_threads_stay_apart(library):
     library("by_pointer.cc")
-    wrong = []
 
     def fail(n):
         a, b = matrices((2, n), (n + 1, 2))
         for _ in range(50):
-            try:
+            with pytest.raises(tarsia.OpError) as caught:
                 tarsia.ops.mx_gemm(a, b)
-            except tarsia.OpError as error:
-                if str(error).count("the inner extents") != 1 or f"are {n} and {n + 1} (" not in str(error):
-                    wrong.append(str(error))
+            told = str(caught.value)
+            assert told.count("the inner extents") == 1 and f"are {n} and {n + 1} (" in told
 
-    threads = [threading.Thread(target=fail, args=(n,)) for n in range(2, 8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    at_once(fail, range(2, 8))
 
 
 def test_auxiliary_states_and_attributes_as_mxnet_writes_them(library):
@@ -402,19 +396,13 @@ def test_threads_load_the_same_source():
     expected = sorted(lib.ops)
     lib.unload()
     assert expected
-    barrier, other = threading.Barrier(8), []
+    barrier = threading.Barrier(8)
 
-    def load():
+    def load(_):
         for _ in range(40):
             barrier.wait(60)
             lib = tarsia.load_inline(source)
-            if sorted(lib.ops) != expected:
-                other.append(list(lib.ops))
+            assert sorted(lib.ops) == expected
             lib.unload()
 
-    threads = [threading.Thread(target=load) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not other
+    at_once(load, range(8))

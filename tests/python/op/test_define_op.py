@@ -1,12 +1,12 @@
 """Ops written in Python with tarsia.define_op: equal to those of C++."""
 
 import gc
-import threading
 import weakref
 
 import numpy as np
 import pytest
 import torch
+from threads import at_once
 
 import tarsia
 from tarsia.testing import assert_op, check
@@ -242,11 +242,7 @@ def test_state_belongs_to_a_binding():
     one, other = tarsia.op("py_counting").bind(x), tarsia.op("py_counting").bind(x, start=10)
     assert [one(x)[0], one(x)[0], other(x)[0], one(x)[0]] == [1, 2, 11, 3]
     assert py_counting(x)[0] == 1 and py_counting(x)[0] == 1
-    threads = [threading.Thread(target=lambda: [one(x) for _ in range(200)]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lambda _: [one(x) for _ in range(200)], range(4))
     assert one(x)[0] == 804
 
 
@@ -378,13 +374,7 @@ def test_ops_call_ops_and_other_threads_run():
 
     x = np.ones(5, np.float32)
     assert py_twice(x).tolist() == [4] * 5
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(float(py_twice(x).sum()))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [20] * 8
+    assert at_once(lambda _: float(py_twice(x).sum()), range(8)) == [20] * 8
 
 
 @pytest.mark.parametrize(("make", "message"), [

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from arrays import row_sparse
 import torch
 
 import tarsia
@@ -56,11 +57,6 @@ def pys_triple(x, y):
 
 def csr(dense, dtype=np.float32):
     return sparse.csr_matrix(np.asarray(dense, dtype))
-
-
-def row_sparse(rows, shape=(5, 2)):
-    return tarsia.RowSparse(np.array(list(rows.values()), np.float32).reshape(-1, *shape[1:]),
-                            np.array(list(rows), np.int64), shape)
 
 
 DENSE = [[0, 1, 0], [0, 0, 0], [2, 0, 3]]

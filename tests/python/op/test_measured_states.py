@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
+from threads import at_once
 
 import tarsia
 
@@ -85,16 +85,7 @@ def test_an_input_that_calls_move_on_in_is_made_anew_before_each():
 
 def test_threads_that_measure_at_once_decide_alike():
     x = np.ones(3, np.float32)
-    bound = [None] * 4
-
-    def bind(i):
-        bound[i] = tarsia.op("measured_alike").bind(x, implementation="measure")
-
-    threads = [threading.Thread(target=bind, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    bound = at_once(lambda _: tarsia.op("measured_alike").bind(x, implementation="measure"), range(4))
     assert len({one.implementation for one in bound}) == 1
 
 

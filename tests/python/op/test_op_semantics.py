@@ -4,6 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
+from arrays import row_sparse
 
 import tarsia
 
@@ -141,11 +142,6 @@ def test_an_op_calls_registered_ops():
 
 def csr(dense):
     return pytest.importorskip("scipy.sparse").csr_matrix(np.asarray(dense, np.float32))
-
-
-def row_sparse(rows, shape=(5, 2)):
-    return tarsia.RowSparse(np.array(list(rows.values()), np.float32).reshape(-1, *shape[1:]),
-                            np.array(list(rows), np.int64), shape)
 
 
 def test_sparse_tensors_are_read_and_made():

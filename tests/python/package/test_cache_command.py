@@ -304,3 +304,54 @@ def test_a_folder_that_is_not_used_is_told(cache):
     for words in (["stats"], ["ls"], ["verify"], ["clear"], ["export", "ops.pack"], ["import", "ops.pack"]):
         assert "others may write to it" in cache("cache", *words, code=1)
     assert "no command 'cach'" in cache("cach", code=2)
+
+
+def test_links_in_the_folder_are_not_followed(cache):
+    """What somebody links into the folder stays whole: fault 18."""
+    cache("compile", "op.cc", "-o", "op.so")
+    victim = cache.folder / "victim"
+    victim.mkdir()
+    (victim / "important.txt").write_text("dear")
+    for at in ("module/ab", "source/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"):
+        (cache.folder / "cache/1" / at).parent.mkdir(exist_ok=True)
+        (cache.folder / "cache/1" / at).symlink_to(victim)
+    assert "a symbolic link where an entry would be" in cache("cache", "verify", code=1)
+    cache("cache", "prune", "--max-size", "0")
+    cache("cache", "clear")
+    assert (victim / "important.txt").read_text() == "dear" and not modules(cache)
+    cache("cache", "verify", "--remove", code=1)
+    assert (victim / "important.txt").read_text() == "dear" and not (cache.folder / "cache/1/module/ab").is_symlink()
+
+
+def test_what_is_written_goes_to_files_alone(cache):
+    cache("compile", "op.cc", "-o", "op.so")
+    os.mkfifo(cache.folder / "fifo")
+    for words in (["cache", "export", "fifo"], ["pack", "op.cc", "-o", "fifo"], ["compile", "op.cc", "-o", "fifo"]):
+        assert "fifo: it is no regular file; choose another name" in cache(*words, code=1)
+    assert (cache.folder / "fifo").is_fifo()
+    (cache.folder / "link.pack").symlink_to("target.pack")  # to nothing yet
+    for _ in range(2):
+        cache("cache", "export", "link.pack")
+        assert (cache.folder / "link.pack").is_symlink() and not (cache.folder / "target.pack").is_symlink()
+    assert "1 modules came from target.pack; 1 of them were there" in cache("cache", "import", "target.pack")
+    umask = os.umask(0o022)
+    os.umask(umask)
+    assert (cache.folder / "target.pack").stat().st_mode & 0o777 == 0o644 & ~umask
+
+
+def test_an_output_is_no_source(cache):
+    for words in (["pack", "op.cc", "-o", "op.cc"], ["compile", "op.cc", "-o", "./../" + cache.folder.name + "/op.cc"]):
+        assert "is a source: give it another name" in cache(*words, code=1)
+    assert (cache.folder / "op.cc").read_text() == SOURCE
+    told = cache.python("import tarsia, pathlib\ntry: tarsia.compile(pathlib.Path('op.cc'), 'op.cc')\nexcept tarsia.ArgumentValueError as e: print(e)")
+    assert "output is the source op.cc" in told and (cache.folder / "op.cc").read_text() == SOURCE
+
+
+def test_a_misspelt_action_is_suggested(cache):
+    assert "there is no command 'cache stat'; did you mean 'stats'?" in cache("cache", "stat", code=2)
+
+
+def test_explain_tells_of_another_order(cache):
+    (cache.folder / "other.cc").write_text("int other() { return 1; }\n")
+    cache("compile", "op.cc", "other.cc", "-o", "op.so")
+    assert "the order of the files: it was op.cc, other.cc, and is other.cc, op.cc" in cache("cache", "explain", "other.cc", "op.cc")

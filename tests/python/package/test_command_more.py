@@ -141,11 +141,23 @@ def test_warnings_count_also_if_the_source_came_from_the_cache(command, tmp_path
         assert done.returncode == 0 and "return-type" not in done.stderr, (flag, done.stderr)
 
 
-@pytest.mark.parametrize("flag", ["-Werror=parenthesis", "-Wno-error=parenthesis"])
-def test_werror_of_a_misspelt_name_is_refused(command, tmp_path, flag):
-    (tmp_path / "w.cc").write_text("int main(int n, char**) { if (n = 1) return 0; return 1; }\n")
-    done = command("run", flag, "w.cc")
-    assert done.returncode == 1 and f"'{flag}' names no warning of Clang's; did you mean '-Wparentheses'?" in done.stderr, done.stderr
+@pytest.mark.parametrize("words", [
+    ["run", "FILE"], ["compile", "FILE", "-o", "out"], ["pack", "FILE", "-o", "out"], ["check", "FILE"], ["show", "FILE"],
+    ["bench", "FILE", "oops", "1"], ["cache", "explain", "FILE"]], ids=lambda words: words[0])
+def test_a_misspelt_name_of_a_warning_is_refused_alike(command, tmp_path, words):
+    (tmp_path / "w.cc").write_text(WARNS)
+    call = [word.replace("FILE", "w.cc") for word in words]
+    n = 2 if words[0] == "cache" else 1
+    assert command(*call).returncode == 0  # so that the source itself comes from the cache
+    (tmp_path / "out").unlink(missing_ok=True)
+    for flag in ("-Wparenthesis", "-Wno-parenthesis", "-Werror=parenthesis", "-Wno-error=parenthesis"):
+        for more in ([], ["-Wno-return-type"]):
+            done = command(*call[:n], *more, flag, *call[n:])
+            assert (done.returncode, done.stdout) == (1, "") and not (tmp_path / "out").exists(), (flag, done.stdout, done.stderr)
+            assert done.stderr == (f"tarsia: error: '{flag}' names no warning of Clang's; did you mean '-Wparentheses'?\n"
+                                   "tarsia: w.cc does not compile (1 error)\n")
+    for flag in ("-Wno-parentheses", "-Wno-everything", "-Wno-error=parentheses", "-Werror=parentheses"):
+        assert command(*call[:n], flag, *call[n:]).returncode == 0, flag
 
 
 def test_werror_takes_groups_and_turns_their_warnings_on(command, tmp_path):

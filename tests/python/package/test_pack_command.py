@@ -110,3 +110,16 @@ def test_help_tells_of_it(command):
     assert "--arch" in told and "-o PACK" in told
     stats = json.loads(command("cache", "stats", "--json"))
     assert stats["compiles"] == 0
+
+
+def test_a_script_that_leaves_by_os_exit_is_told_of(command):
+    (command.folder / "leaves.py").write_text("import os, tarsia\ntarsia.load_inline('int f() { return 1; }')\n"
+                                              "if not os.fork(): os._exit(0)\nos.wait()\nos._exit(0)\n")
+    assert "ended by os._exit(), so no pack was written" in command("pack", "leaves.py", "-o", "ops.pack", code=1)
+    assert not (command.folder / "ops.pack").exists()
+
+
+def test_a_script_gets_no_options_of_a_compile(command):
+    for option in ("-DX=1", "-O3", "-Wno-parentheses"):
+        told = command("pack", "script.py", option, "-o", "ops.pack", "--", "0", code=1)
+        assert "pack script.py takes no " in told and "calls of tarsia say how they compile" in told

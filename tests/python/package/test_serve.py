@@ -182,3 +182,16 @@ def test_a_second_service_is_refused(service):
 def test_the_unit_names_the_command():
     unit = pathlib.Path(__file__).parents[3] / "tools/service/tarsia.service"
     assert "tarsia serve --socket %t/tarsia.sock" in unit.read_text()
+
+
+@pytest.mark.parametrize("option", ["--workers=0", "--workers=100000", "--per-client=0", "--queue=0"])
+def test_numbers_that_make_no_sense_are_refused(tmp_path, option):
+    done = subprocess.run([sys.executable, "-m", "tarsia", "serve", "--socket", str(tmp_path / "s"), option], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 2 and option.split("=")[0] in done.stderr and not (tmp_path / "s").exists()
+
+
+def test_it_serves_and_stops_while_it_starts_compilers(tmp_path):
+    service = Service(tmp_path, "--workers", "200")  # answers before they have all started
+    assert float(service.metrics()["tarsia_service_workers_started_total"]) < 200
+    assert service.stop() == 0 and not os.path.exists(service.socket)

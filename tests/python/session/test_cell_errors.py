@@ -3,6 +3,7 @@
 import pytest
 import tarsia
 from cells import ok, value
+from tarsia._session.repl import messages
 
 
 def test_a_statement_without_a_body_is_an_error(session):
@@ -195,3 +196,11 @@ def test_a_large_cell_of_errors_is_told_of_the_first(session, line):
     result = session.run(f"{line}\n" * 50_000)
     assert not result.ok and 20 <= sum(one.severity == "error" for one in result.diagnostics) <= 50 and result.diagnostics[0].line <= 2
     assert value(session, "before") == "4"
+
+
+def test_the_caret_stands_below_what_is_meant_behind_wide_characters(session):
+    before = '\tauto s = "한글e\u0301"; int x = '
+    cell = session.run(before + "nope;")
+    told = messages(cell, before + "nope;")
+    at = told.index("    " + before + "nope;")
+    assert told[at + 1] == "    \t" + " " * (len(before) - 1 + 2 - 1) + "^", told

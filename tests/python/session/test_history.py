@@ -1,7 +1,8 @@
 """The history that prompts share."""
 
 import os
-import threading
+
+from threads import at_once
 
 from tarsia._session.history import History
 
@@ -29,11 +30,7 @@ def test_many_at_once_lose_nothing(tmp_path):
         for i in range(200):
             history.add(f"{which} {i}")
 
-    threads = [threading.Thread(target=write, args=(which,)) for which in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(write, range(4))
     assert sorted(History(path).entries()) == sorted(f"{which} {i}" for which in range(4) for i in range(200))
 
 

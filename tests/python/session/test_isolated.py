@@ -12,6 +12,7 @@ import sys
 
 import places
 import pytest
+from cells import value
 
 import tarsia
 from tarsia._session import child
@@ -20,10 +21,6 @@ from tarsia._session import child
 @pytest.fixture(scope="module")
 def session():
     return tarsia.Session(isolated=True)
-
-
-def value(session, text):
-    return session.run(text).raise_if_failed().value
 
 
 @pytest.mark.parametrize("text, how", [

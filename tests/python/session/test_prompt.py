@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -298,3 +299,15 @@ def test_the_terminal_is_as_it_was(tmp_path, editor):
     assert status == 0 and termios.tcgetattr(theirs) == before
     os.close(ours)
     os.close(theirs)
+
+
+@pytest.mark.parametrize("variables, coloured", [({}, False), ({"FORCE_COLOR": "1"}, True), ({"PYTHON_COLORS": "1"}, True),
+                                                 ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+                                                 ({"FORCE_COLOR": "1", "PYTHON_COLORS": "0"}, False)])
+def test_python_s_variables_decide_about_colours(variables, coloured):
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "PYTHON_COLORS", "TERM")}
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl", "-c", "6 * 7\n%%\nint x = nope;"], capture_output=True, text=True,
+                          timeout=120, env=environment | variables)
+    assert done.stdout == ("\033[36m42\033[0m\n" if coloured else "42\n"), done
+    assert ("\033[1;31merror:\033[0m" in done.stderr) == ("\033[1;32m^\033[0m" in done.stderr) == coloured, done
+    assert ("\033" in done.stderr) == coloured, done

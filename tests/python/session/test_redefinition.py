@@ -1,22 +1,9 @@
 """Sessions in which a cell defines again what an earlier one has defined."""
 
 import pytest
+from cells import ok, value
 
 import tarsia
-
-
-@pytest.fixture
-def session():
-    return tarsia.Session()
-
-
-def ok(session, *texts):
-    for text in texts:
-        session.run(text).raise_if_failed()
-
-
-def value(session, text):
-    return session.run(text).raise_if_failed().value
 
 
 @pytest.mark.parametrize("pointer", ["auto p = &f;", "int (*p)(int) = f;", "int (*p)(int); p = f;", "auto& p = f;", "auto p = [](int a) { return (*&f)(a); };",

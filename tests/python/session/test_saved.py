@@ -158,6 +158,20 @@ def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):
     assert tarsia.load(str(tmp_path / "session.so")).f(2) == 20
 
 
+def test_a_session_that_uses_cuda_is_saved_as_cuda(session, tmp_path):
+    ok(session, "// __shared__ is no word of this cell\nint f() { return 1; }")
+    session.save(tmp_path / "host.cpp")
+    assert tarsia.load(tmp_path / "host.cpp").f() == 1
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("no CUDA to compile with")
+    ok(session, "#include <cuda_fp16.h>\nfloat half_of(float a) { return __half2float(__float2half(a)) / 2; }")
+    for suffix in (".cc", ".CPP", ".c"):
+        with pytest.raises(tarsia.ArgumentValueError, match=r"of which a compiler of \.\w+ files knows nothing: save it as \.cu"):
+            session.save(tmp_path / f"saved{suffix}")
+    session.save(tmp_path / "saved.cu")
+    assert tarsia.load(tmp_path / "saved.cu").half_of(3) == 1.5
+
+
 # Each was defined again as something else after code had used it, and is used by what came later.
 REDEFINED = [
     "struct P { int x; }; P p{1};", "int use() { return p.x; }", "int scale = 3;", "struct P { int x, y; }; P p{scale, 2};",

@@ -1,6 +1,8 @@
-"""Arrays of NumPy whose memory lies in many ways."""
+"""Arrays of NumPy whose memory lies in many ways, and sparse tensors of them."""
 
 import numpy as np
+
+import tarsia
 
 
 def strided(rng, shape, dtype=np.float32):
@@ -23,3 +25,9 @@ def strided(rng, shape, dtype=np.float32):
         return np.broadcast_to(filled(shape[1:]), shape)
     order = rng.permutation(len(shape))
     return filled([shape[i] for i in order]).transpose(np.argsort(order))
+
+
+def row_sparse(rows, shape=(5, 2)):
+    """Of a dict of the rows that are there."""
+    return tarsia.RowSparse(np.array(list(rows.values()), np.float32).reshape(-1, *shape[1:]),
+                            np.array(list(rows), np.int64), shape)

@@ -66,7 +66,8 @@ def test_expressions_without_a_name_do_not_replace_each_other():
     square, cube = (register(tarsia.elementwise("T x", "T y", f"y = {text}")) for text in ("x * x", "x * x * x"))
     x = torch.tensor([2.0])
     assert square(x) == 4 and cube(x) == 8
-    assert all(re.fullmatch(r"tarsia::elementwise_[0-9a-f]{8}", name) for name in tarsia.torch.registered())
+    names = list(tarsia.torch.registered())
+    assert len(names) >= 2 and all(re.fullmatch(r"tarsia::elementwise_[0-9a-f]{8}", name) for name in names)
     assert register(tarsia.elementwise("T x", "T y", "y = x * x")) is square
 
 

@@ -1,9 +1,9 @@
 """Operators of PyTorch in compiled graphs, exported programs, vmap, autocast, on meta tensors and in threads."""
 
 import subprocess
-import threading
 
 import pytest
+from threads import at_once
 from torch_support import functions_library, nothing_stays, ops_library  # noqa: F401
 
 import tarsia
@@ -105,7 +105,6 @@ def test_meta_tensors():
 
 def test_threads(lib):
     axpy, leaky = tarsia.torch.register(lib.axpy), tarsia.torch.register(tarsia.op("t_leaky"))
-    failures = []
 
     def work(seed):
         x = torch.full((100,), float(seed), requires_grad=True)
@@ -114,14 +113,8 @@ def test_threads(lib):
             axpy(2.0, x.detach(), y, 100)
             x.grad = None
             leaky(x).sum().backward()
-            if y[99] != 2 * seed or x.grad[0] != 1:
-                failures.append(seed)
+            assert y[99] == 2 * seed and x.grad[0] == 1
         for _ in range(10):
             tarsia.torch.register(lib.axpy)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 9)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(work, range(1, 9))

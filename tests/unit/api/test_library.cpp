@@ -215,4 +215,36 @@ TEST_F(Functions, an_argument_that_comes_back_keeps_its_memory) {
   EXPECT_THAT(tarsia::to_vector<float>(lib["same"].call<Tensor>(tarsia::tensor<float>({6}))), ElementsAre(6));
 }
 
+std::string readable(const char* symbol) {
+  char* name = nullptr;
+  EXPECT_EQ(tarsia_readable_symbol(symbol, &name), TARSIA_OK);
+  const std::string text = name;
+  tarsia_free(name);
+  return text;
+}
+
+TEST(Symbols, are_readable_without_what_compilers_append) {
+  EXPECT_EQ(readable("_Z1fi"), "f(int)");
+  EXPECT_EQ(readable("_Z1fi.cold"), "f(int)");
+  EXPECT_EQ(readable("i"), "i");
+}
+
+TEST(Sources, have_suffixes_that_say_languages) {
+  std::uint64_t n = 0;
+  const tarsia_suffix* const all = tarsia_source_suffixes(&n);
+  std::vector<std::tuple<std::string, std::string>> listed;
+  for (std::uint64_t i = 0; i < n; ++i) listed.emplace_back(all[i].suffix, all[i].language);
+  EXPECT_THAT(listed, testing::UnorderedElementsAre(std::tuple(".cu", "cuda"), std::tuple(".c", "c"),
+                                                    std::tuple(".cc", "c++"), std::tuple(".cpp", "c++"),
+                                                    std::tuple(".cxx", "c++"), std::tuple(".c++", "c++"),
+                                                    std::tuple(".CPP", "c++"), std::tuple(".C", "c++")));
+}
+
+TEST(Sources, that_mention_cuda_are_told) {
+  const std::string cuda = "#include <cuda_fp16.h>\n", comment = "// __shared__\nint x;";
+  EXPECT_EQ(tarsia_mentions_cuda(cuda.data(), cuda.size()), 1);
+  EXPECT_EQ(tarsia_mentions_cuda(comment.data(), comment.size()), 0);
+  EXPECT_EQ(tarsia_mentions_cuda(cuda.data(), 3), 0);
+}
+
 }  // namespace

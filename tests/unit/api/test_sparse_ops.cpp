@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 #include <tarsia/tarsia.h>
 
-#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "tests/unit/api/error_of.h"
 
 namespace {
 
@@ -25,15 +26,6 @@ class SparseOps : public testing::Test {
  protected:
   const tarsia::Library lib = tarsia::load(TARSIA_TEST_MODULES "/mxnet_sparse.so");
   const tarsia::Op transpose{"mx_transpose_p"};
-
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const tarsia::ArgumentError& e) {
-      return e.what();
-    }
-    return "no error";
-  }
 };
 
 TEST_F(SparseOps, csr_goes_in_and_out) {
@@ -65,16 +57,16 @@ TEST_F(SparseOps, row_sparse_goes_in_and_out_and_has_gradients) {
 TEST_F(SparseOps, what_does_not_fit_is_an_error) {
   const tarsia::BoundOp bound = transpose.bind_any({csr()});
   const Tensor dense = tarsia::tensor<float>({0, 1, 2, 3, 0, 0}, {3, 2});
-  EXPECT_THAT(error_of([&] { bound.run_any({dense}); }),
+  EXPECT_THAT(error_of<tarsia::ArgumentError>([&] { bound.run_any({dense}); }),
               HasSubstr("input 0 is dense; the op is bound to a CSR"));
-  EXPECT_THAT(error_of([&] { bound({dense}); }), HasSubstr("use run_any"));
-  EXPECT_THAT(error_of([&] { bound.run_any({}); }), HasSubstr("is missing"));
+  EXPECT_THAT(error_of<tarsia::ArgumentError>([&] { bound({dense}); }), HasSubstr("use run_any"));
+  EXPECT_THAT(error_of<tarsia::ArgumentError>([&] { bound.run_any({}); }), HasSubstr("is missing"));
   SparseTensor wrong = csr();
   wrong.indptr = tarsia::tensor<int64_t>({0, 1});
-  EXPECT_THAT(error_of([&] { bound.run_any({wrong}); }), HasSubstr("rows + 1 indptr"));
+  EXPECT_THAT(error_of<tarsia::ArgumentError>([&] { bound.run_any({wrong}); }), HasSubstr("rows + 1 indptr"));
   wrong = csr();
   wrong.indices = tarsia::tensor<int32_t>({1, 0, 1});
-  EXPECT_THAT(error_of([&] { bound.run_any({wrong}); }), HasSubstr("int64"));
+  EXPECT_THAT(error_of<tarsia::ArgumentError>([&] { bound.run_any({wrong}); }), HasSubstr("int64"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A value other than the one given, of any type that an option has: for tests that change each option alone.
 #pragma once
 
-#include <tarsia/detail/option_mode.h>
+#include <tarsia/detail/option_row.h>
 
 #include <chrono>
 #include <map>

@@ -11,6 +11,13 @@ TEST(Hash, is_blake2b_256) {
   EXPECT_EQ(hex(hash_bytes("abc")), "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
 }
 
+TEST(Hash, bytes_become_text) {
+  EXPECT_EQ(hex(std::string_view("\0\xff", 2)), "00ff");
+  EXPECT_EQ(base64(std::string_view("\0\xff\xfe", 3)), "AP/+");
+  EXPECT_EQ(base64("a"), "YQ==");
+  EXPECT_EQ(base64(""), "");
+}
+
 TEST(Hash, fields_do_not_run_into_each_other) {
   const auto two = [](std::string_view a, std::string_view b) {
     return Hasher("d").field(a).field(b).finish();

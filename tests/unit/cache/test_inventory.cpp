@@ -92,6 +92,23 @@ TEST_F(Inventory, verify_finds_every_damage) {
   EXPECT_EQ(read_file(dir / "target"), "mine");
 }
 
+TEST_F(Inventory, what_is_linked_into_a_store_is_none_of_it) {
+  modules(2);
+  fs::create_directories(dir / "victim");
+  write_file(dir / "victim/dear", "mine");
+  const std::string link = store.root() + "/module/zz";
+  fs::create_directory_symlink(dir / "victim", link);
+  fs::create_directories(store.root() + "/source");
+  fs::create_directory_symlink(dir / "victim", store.root() + "/source/zz");
+  EXPECT_EQ(count_files(store.root()).all.files, 2u);
+  ASSERT_EQ(checked().damaged.size(), 1u);
+  EXPECT_EQ(checked().damaged[0].why, "it is a symbolic link where an entry would be");
+  prune(store.root(), store.size_lock(), 0);
+  checked(true);
+  EXPECT_FALSE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(dir / "victim/dear"), "mine");
+}
+
 TEST_F(Inventory, verify_tells_of_what_a_look_up_set_aside) {
   const std::vector<std::string> paths = modules(1);
   write_file(paths[0], "damaged", 0600);

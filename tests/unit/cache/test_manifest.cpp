@@ -9,27 +9,13 @@
 #include <ctime>
 #include <filesystem>
 
+#include "tests/unit/base/dependencies.h"
 #include "tests/unit/base/temporary_dir.h"
 
 namespace tarsia::cache {
 namespace {
 
 namespace fs = std::filesystem;
-
-FileStamp stamp_of(const std::string& path) {
-  struct stat status;
-  EXPECT_EQ(::stat(path.c_str(), &status), 0);
-  return FileStamp::of(status);
-}
-
-/// A dependency on the file as it is now, with its stamp.
-Dependency on(const std::string& path) {
-  return {.path = path, .content = hash_bytes(read_file(path)), .stamp = stamp_of(path)};
-}
-
-Dependency on_absence_of(const std::string& path) {
-  return {.path = path, .absent = true};
-}
 
 TEST(Manifest, survives_its_bytes_and_refuses_others) {
   Manifest manifest;

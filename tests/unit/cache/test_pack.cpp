@@ -15,6 +15,7 @@
 #include "cache/manifest.h"
 #include "cache/mark.h"
 #include "cache/module_cache.h"
+#include "cache/pack_store.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/cache/kept_module.h"
 #include "tests/unit/cache/private_mounts.h"
@@ -173,15 +174,18 @@ TEST_F(SignedPacks, a_changed_byte_of_a_signed_pack_is_refused_whatever_its_chec
   EXPECT_THAT(refusal_by(keys, resealed(moved)), HasSubstr("its signature does not hold"));
 }
 
-TEST_F(SignedPacks, what_an_import_keeps_tells_its_signer_and_not_what_the_pack_claims) {
+TEST_F(SignedPacks, what_an_import_keeps_tells_all_signers_that_one_who_is_trusted_tells_of) {
   ModuleCache modules(from);
   keep(modules, key_of("alone"), "a module", "meta" + std::string(k_mark) + "stranger", {});
   const SigningKey own = key("own");
-  EXPECT_EQ(export_pack(from, pack, &own).signer, digits_of(id_of(own.public_key())));
+  PackKeys writer;
+  writer.signer.emplace(key("own"));
+  EXPECT_EQ(export_pack(from, pack, writer).signer, digits_of(id_of(own.public_key())));
   EXPECT_EQ(import_pack(to, pack, keys).signer, digits_of(id_of(own.public_key())));
   const KeyId id = id_of(own.public_key());
-  EXPECT_EQ(payload(to, Kind::module, key_of("alone")),
-            "a module|meta" + std::string(k_mark) + std::string(id.begin(), id.end()));
+  EXPECT_EQ(payload(to, Kind::module, key_of("alone")), "a module|meta" + std::string(k_mark) + "stranger" +
+                                                            std::string(k_mark) +
+                                                            std::string(id.begin(), id.end()));
   // Who does not trust the signer yet, and takes it, knows later whose it was.
   DiskStore late{dir / "late", 0};
   EXPECT_EQ(import_pack(late, pack).signer, "");
@@ -191,6 +195,45 @@ TEST_F(SignedPacks, what_an_import_keeps_tells_its_signer_and_not_what_the_pack_
   export_pack(from, pack);
   EXPECT_EQ(import_pack(third, pack).signer, "");
   EXPECT_EQ(payload(third, Kind::module, key_of("alone")), "a module|meta");
+}
+
+TEST_F(SignedPacks, modules_of_a_revoked_key_neither_leave_a_store_nor_enter_one) {
+  ModuleCache modules(from);
+  make_key_files(dir / "stolen");
+  const KeyId stolen = id_of(key("stolen").public_key());
+  std::string meta = "meta";
+  add_mark(meta, stolen);
+  keep(modules, key_of("stolen"), "a module", meta, {});
+  keep(modules, key_of("good"), "another", "meta", {});
+  PackKeys writer;
+  writer.signer.emplace(key("own"));
+  EXPECT_EQ(export_pack(from, pack, writer).modules, 2u);  // before anybody knew
+
+  keys.trust.revoke(key("stolen").public_key());
+  const Packed taken = import_pack(to, pack, keys);
+  EXPECT_EQ(taken.modules, 1u);
+  EXPECT_EQ(taken.revoked, 1u);
+  EXPECT_EQ(payload(to, Kind::module, key_of("stolen")), "");
+  EXPECT_NE(payload(to, Kind::module, key_of("good")), "");
+  PackStore replayed;
+  EXPECT_EQ(replayed.add(open_pack(pack, keys)).modules, 1u);
+
+  writer.trust.revoke(key("stolen").public_key());
+  const Packed written = export_pack(from, pack, writer);
+  EXPECT_EQ(written.modules, 1u);
+  EXPECT_EQ(written.revoked, 1u);
+
+  // What was taken in before goes by the mark of any who signed it.
+  DiskStore late{dir / "late", 0};
+  writer.trust = Trust();
+  export_pack(from, pack, writer);
+  PackKeys unaware;
+  unaware.trust.add(key("own").public_key());
+  import_pack(late, pack, unaware);
+  ModuleCache found(late);
+  found.refuse_signed_by({stolen});
+  EXPECT_FALSE(found.find(key_of("stolen")));
+  EXPECT_TRUE(found.find(key_of("good")));
 }
 
 TEST_F(Packs, modules_and_what_leads_to_them_go_from_store_to_store) {

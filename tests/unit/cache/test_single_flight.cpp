@@ -167,11 +167,22 @@ TEST(CompileTurn, comes_when_the_lock_is_free) {
   const TemporaryDir dir;
   FileLock first, second;
   EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, first), CompileTurn::mine);
-  EXPECT_EQ(wait_for_turn(dir / "l", 120ms, k_never, second), CompileTurn::overdue);
   int asked = 0;
   EXPECT_EQ(wait_for_turn(dir / "l", 10s, [&] { return ++asked == 2; }, second), CompileTurn::appeared);
   first.release();
   EXPECT_EQ(wait_for_turn(dir / "l", 0ms, k_never, second), CompileTurn::mine);
+}
+
+TEST(CompileTurn, comes_to_one_of_those_who_have_waited_for_a_stopped_holder_in_vain) {
+  const TemporaryDir dir;
+  FileLock stopped, second, third, fourth;
+  EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, stopped), CompileTurn::mine);
+  EXPECT_EQ(wait_for_turn(dir / "l", 20ms, k_never, second), CompileTurn::mine);
+  int asked = 0;
+  EXPECT_EQ(wait_for_turn(dir / "l", 20ms, [&] { return ++asked == 8; }, third), CompileTurn::appeared);
+  EXPECT_EQ(wait_for_turn(dir / "l", 20ms, k_never, fourth), CompileTurn::overdue);
+  second.release();
+  EXPECT_EQ(wait_for_turn(dir / "l", 20ms, k_never, fourth), CompileTurn::mine);
 }
 
 TEST(CompileTurn, is_not_waited_for_where_locks_do_not_work) {

@@ -46,6 +46,19 @@ TEST_F(TallyTest, counts_outlive_their_process) {
   EXPECT_EQ(later.of_process()[Count::hit_disk], 0u);
 }
 
+TEST_F(TallyTest, entries_that_the_folder_did_not_keep_are_counted) {
+  const Key key = hash_bytes("key");
+  fs::create_directories(store.root() + "/module");
+  write_file(store.root() + "/module/" + hex(key).substr(0, 2), "in the place of a folder");
+  {
+    Tally tally(store);
+    EXPECT_FALSE(store.keep(Kind::module, key, "payload", "meta"));
+    EXPECT_EQ(tally.of_process()[Count::store_failed], 1u);
+    EXPECT_TRUE(tally.merge());
+  }
+  EXPECT_EQ(Tally(store).of_all()[Count::store_failed], 1u);
+}
+
 TEST_F(TallyTest, times_of_compiles_are_counted_by_ranges) {
   {
     Tally tally(store);

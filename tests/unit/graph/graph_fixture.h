@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <tarsia/detail/argument_rules.h>
 
 #include <random>
 #include <string>
@@ -23,11 +24,7 @@ inline constexpr tarsia_dtype k_float32{TARSIA_FLOAT, 32, 1};
 inline float* floats(const tarsia_tensor* tensor) {
   return static_cast<float*>(registry::data_of(*tensor));
 }
-inline std::int64_t count(const tarsia_tensor& tensor) {
-  std::int64_t n = 1;
-  for (int i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
-  return n;
-}
+using arguments::element_count;
 
 /// An op of tensors of one shape that is defined by the test program. `flags`: of its inputs.
 class TestOp {
@@ -86,7 +83,7 @@ class TestOp {
 class GraphTest : public testing::Test {
  protected:
   static void each(const tarsia_op_context& c, float (*f)(float)) {
-    for (std::int64_t i = 0, n = count(*c.outputs[0]); i < n; ++i)
+    for (std::int64_t i = 0, n = element_count(*c.outputs[0]); i < n; ++i)
       floats(c.outputs[0])[i] = f(floats(c.inputs[0])[i]);
   }
   TestOp m_twice{"u_twice", 1,
@@ -98,7 +95,7 @@ class GraphTest : public testing::Test {
                  2,
                  1,
                  [](const tarsia_op_context& c) {
-                   for (std::int64_t i = 0, n = count(*c.outputs[0]); i < n; ++i)
+                   for (std::int64_t i = 0, n = element_count(*c.outputs[0]); i < n; ++i)
                      floats(c.outputs[0])[i] = floats(c.inputs[0])[i] - 0.25f * floats(c.inputs[1])[i];
                  },
                  {{0, 0}, {1, 0}}};
@@ -106,7 +103,7 @@ class GraphTest : public testing::Test {
                 1,
                 2,
                 [](const tarsia_op_context& c) {
-                  for (std::int64_t i = 0, n = count(*c.outputs[0]); i < n; ++i) {
+                  for (std::int64_t i = 0, n = element_count(*c.outputs[0]); i < n; ++i) {
                     const float x = floats(c.inputs[0])[i];
                     floats(c.outputs[0])[i] = x - 1;
                     floats(c.outputs[1])[i] = x * 0.75f;
@@ -146,6 +143,14 @@ class GraphTest : public testing::Test {
     }
     for (int i = 0, outputs = 1 + static_cast<int>(random() % 4); i < outputs; ++i) g.add_output(pick());
     return g;
+  }
+
+  /// Two inputs of `n` floats each for them.
+  static std::vector<std::vector<float>> random_inputs(std::mt19937& random, std::size_t n) {
+    std::vector<std::vector<float>> inputs(2, std::vector<float>(n));
+    for (std::vector<float>& input : inputs)
+      for (float& x : input) x = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 8;
+    return inputs;
   }
 
   /// What the ops of GraphTest compute, without a plan.

@@ -10,13 +10,6 @@ namespace {
 
 constexpr std::size_t k_n = 33;  // not a multiple of the alignment
 
-std::vector<std::vector<float>> random_inputs(std::mt19937& random) {
-  std::vector<std::vector<float>> inputs(2, std::vector<float>(k_n));
-  for (std::vector<float>& input : inputs)
-    for (float& x : input) x = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 8;
-  return inputs;
-}
-
 }  // namespace
 
 TEST_F(GraphTest, planned_runs_of_random_graphs_equal_unplanned_ones_bit_for_bit) {
@@ -25,7 +18,7 @@ TEST_F(GraphTest, planned_runs_of_random_graphs_equal_unplanned_ones_bit_for_bit
     const Graph g = random_graph(random, 1 + static_cast<int>(random() % 40));
     const auto bound = bind(g, {meta({k_n}), meta({k_n})});
     for (int call = 0; call < 3; ++call) {
-      const auto inputs = random_inputs(random);
+      const auto inputs = random_inputs(random, k_n);
       ASSERT_EQ(run(*bound, inputs), unplanned(g, inputs)) << "graph " << i;
     }
   }
@@ -41,7 +34,7 @@ TEST_F(GraphTest, calls_of_several_threads_have_memory_of_their_own) {
     threads.emplace_back([&, t] {
       std::mt19937 own(100 + t);
       for (int i = 0; i < 50; ++i) {
-        const auto inputs = random_inputs(own);
+        const auto inputs = random_inputs(own, k_n);
         wrong[t] += run(*bound, inputs) != unplanned(g, inputs);
       }
     });

@@ -18,6 +18,19 @@ TEST_F(GraphTest, a_graph_that_was_written_and_read_computes_the_same) {
   }
 }
 
+TEST_F(GraphTest, a_device_is_read_in_every_spelling_and_written_in_one) {
+  const auto read = [](const std::string& device) {
+    return from_json(
+        R"({"format": "tarsia-graph", "version": 1, "outputs": [], "nodes": [)"
+        R"({"name": "x", "kind": "input", "shape": null, "dtype": null, "storage": "dense"},)"
+        R"({"name": "a", "kind": "op", "op": "u_twice", "inputs": ["x"], "attributes": {}, "device": ")" +
+        device + R"("}]})");
+  };
+  for (const char* device : {"gpu:0", "gpu", "cuda", "cuda:0"})
+    EXPECT_THAT(to_json(read(device)), testing::HasSubstr(R"("device": "gpu:0")")) << device;
+  for (const char* device : {"tpu", "gpu:", "gpu:x"}) EXPECT_THROW(read(device), ArgumentError) << device;
+}
+
 TEST_F(GraphTest, text_that_is_no_graph_is_an_error_that_says_why) {
   const auto error_of = [](const std::string& text) -> std::string {
     try {

@@ -1,4 +1,5 @@
-// A pipeline whose worker speaks the protocol and counts, with a cache of its own.
+// What tests of the pipeline share: sources, and a pipeline whose worker speaks the protocol and counts, with
+// a cache of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,12 +10,25 @@
 #include <string>
 #include <vector>
 
-#include "base/paths.h"
-#include "jit/build_id.h"
+#include "base/file.h"
 #include "pipeline/pipeline.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/jit/stand_in_worker/stand_in_worker.h"
 
 namespace tarsia::pipeline {
+
+inline Settings test_settings() {
+  return {.program = [](const std::string&) { return jit::stand_in_worker(); }, .max_workers = 4};
+}
+
+inline Source source(const std::string& text, Ban ban = Ban::none) {
+  return {.name = "op", .files = {{"op.cc", text}}, .ban = ban};
+}
+
+/// The module and what the cache wrote behind it.
+inline std::string bytes_of(const Module& module) {
+  return read_descriptor(module.file.get(), std::uint64_t{1} << 30);
+}
 
 struct Pipe : ::testing::Test {
   void SetUp() override {
@@ -24,22 +38,6 @@ struct Pipe : ::testing::Test {
   void TearDown() override {
     ::unsetenv("TARSIA_CACHE_DIR");
     ::unsetenv("TEST_WORKER_LOG");
-  }
-
-  static Settings test_settings() {
-    Settings settings;
-    settings.program = [](const std::string&) {
-      return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
-                                .build_id = std::string(jit::build_id())};
-    };
-    settings.max_workers = 4;
-    return settings;
-  }
-  static Source source(const std::string& text) { return {.name = "op", .files = {{"op.cc", text}}}; }
-
-  /// The module and what the cache wrote behind it.
-  static std::string bytes_of(const Module& module) {
-    return read_descriptor(module.file.get(), std::uint64_t{1} << 30);
   }
 
   /// How many compiles reached a worker, and what they were.

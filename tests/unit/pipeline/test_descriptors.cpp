@@ -4,32 +4,16 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/paths.h"
-#include "jit/build_id.h"
-#include "pipeline/pipeline.h"
 #include "tests/unit/base/few_descriptors.h"
-#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/pipeline/pipeline_fixture.h"
 
 namespace tarsia::pipeline {
 namespace {
 
-Settings test_settings() {
-  Settings settings;
-  settings.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
-                              .build_id = std::string(jit::build_id())};
-  };
-  return settings;
-}
-
-std::string bytes_of(const Module& module) {
-  return read_descriptor(module.file.get(), std::uint64_t{1} << 30);
-}
-
 /// The module's bytes; "" where the error says that descriptors lack. Any other is a failure.
 std::string compile(Pipeline& pipeline, const std::string& text) {
   try {
-    return bytes_of(pipeline.compile({.name = "op", .files = {{"op.cc", text}}}));
+    return bytes_of(pipeline.compile(source(text)));
   } catch (const ResourceLimit& error) {
     EXPECT_NE(std::string(error.what()).find("ulimit -n"), std::string::npos) << error.what();
   } catch (const std::exception& error) {

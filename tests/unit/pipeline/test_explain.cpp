@@ -6,28 +6,14 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "cache/sweep.h"
-#include "jit/build_id.h"
 #include "pipeline/entries.h"
-#include "pipeline/pipeline.h"
-#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/pipeline/pipeline_fixture.h"
 
 namespace tarsia::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
-
-Settings test_settings() {
-  return {.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
-                              .build_id = std::string(jit::build_id())};
-  }};
-}
-
-Source source(const std::string& text) {
-  return {.name = "op", .files = {{"op.cc", text}}};
-}
 
 struct Explain : ::testing::Test {
   void SetUp() override { ::setenv("TARSIA_CACHE_DIR", (dir / "cache").c_str(), 1); }
@@ -104,6 +90,24 @@ TEST_F(Explain, an_option_a_text_and_a_new_header_are_told) {
   // A source with nothing in common has none.
   EXPECT_EQ(differences({.name = "op", .files = {{"far.cc", "compile far"}}}), Texts{});
   EXPECT_FALSE(told.nearest);
+}
+
+TEST_F(Explain, another_order_of_the_same_files_is_told) {
+  Source first{.name = "op", .files = {{"a.cc", "compile a"}, {"b.cc", "compile b"}}};
+  pipeline.compile(first);
+  std::swap(first.files[0], first.files[1]);
+  EXPECT_EQ(differences(first), Texts{"the order of the files: it was a.cc, b.cc, and is b.cc, a.cc"});
+}
+
+TEST_F(Explain, what_reads_the_same_is_not_told_beside_what_does_not) {
+  Source first = source("compile a");
+  first.options.include_dirs = {dir / ""};
+  pipeline.compile(first);
+  Source other = first;
+  other.options.lineinfo = true;  // then the paths of folders count
+  for (const std::string& one : differences(other))
+    EXPECT_FALSE(one.starts_with("option include_dirs")) << one;
+  EXPECT_FALSE(told.differences.empty());
 }
 
 TEST_F(Explain, what_belongs_to_the_machine_is_told) {

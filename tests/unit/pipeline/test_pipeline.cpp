@@ -282,11 +282,7 @@ TEST_F(Pipe, cuda_is_told_and_resolved) {
 
 TEST_F(Pipe, a_compiler_of_another_build_is_refused) {
   Settings settings = test_settings();
-  settings.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
-                              .arguments = {"stranger"},
-                              .build_id = std::string(jit::build_id())};
-  };
+  settings.program = [](const std::string&) { return jit::stand_in_worker({"stranger"}); };
   Pipeline pipeline(settings);
   EXPECT_THROW(pipeline.compile(source("compile")), Unsupported);
 }

@@ -6,31 +6,17 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/paths.h"
-#include "jit/build_id.h"
-#include "pipeline/pipeline.h"
-#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/pipeline/pipeline_fixture.h"
 
 namespace tarsia::pipeline {
 namespace {
 
 using testing::HasSubstr;
 
-Settings with_worker() {
-  return {.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
-                              .build_id = std::string(jit::build_id())};
-  }};
-}
-
 Settings without_worker() {
   return {.program = [](const std::string&) -> jit::WorkerProgram {
     throw NotFound("there is no compiler in this image");
   }};
-}
-
-Source source(const std::string& text, Ban ban = Ban::none) {
-  return {.name = "op", .files = {{"op.cc", text}}, .ban = ban};
 }
 
 struct Replays : ::testing::Test {
@@ -59,12 +45,12 @@ struct Replays : ::testing::Test {
 
   TemporaryDir dir;
   const std::string pack = dir / "ops.pack";
-  Pipeline builder{with_worker()};
+  Pipeline builder{test_settings()};
 };
 
 TEST_F(Replays, compiles_and_hits_of_both_tiers_are_recorded) {
   builder.compile(source("compile disk"));
-  Pipeline later{with_worker()};  // as the next process on that machine
+  Pipeline later{test_settings()};  // as the next process on that machine
   later.compile(source("compile memory"));
   const Recorder::Id id = later.recorder().begin(pack);
   EXPECT_EQ(later.compile(source("compile disk")).origin, Origin::disk);
@@ -161,7 +147,7 @@ TEST_F(Replays, threads_compile_while_packs_are_replayed) {
   for (int i = 0; i < 8; ++i) builder.compile(source("compile " + std::to_string(i)));
   builder.recorder().write(id);
   use_folder("server");
-  Pipeline server(with_worker());
+  Pipeline server(test_settings());
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 3; ++t)

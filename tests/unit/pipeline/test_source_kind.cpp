@@ -70,13 +70,13 @@ TEST(SourceKind, suffixes_decide_where_there_are_some) {
   EXPECT_EQ(kind_of({{"a.cu", plain}}, {}), SourceKind::cuda);
   EXPECT_EQ(kind_of({{"dir.cc/a.cu", ""}}, {}), SourceKind::cuda);
   EXPECT_EQ(kind_of({{"a.cc", plain}, {"b.cu", plain}}, {}), SourceKind::cuda);
-  for (const char* name : {"a.c", "a.cc", "a.cpp", "a.cxx", "a.cu.cc"}) {
+  for (const char* name : {"a.c", "a.cc", "a.cpp", "a.cxx", "a.c++", "a.C", "a.CPP", "a.cu.cc"}) {
     EXPECT_EQ(kind_of({{name, plain}}, {}), SourceKind::host) << name;
     EXPECT_EQ(kind_of({{name, kernel}}, {}), SourceKind::host_with_cuda) << name;
     EXPECT_EQ(kind_of({{name, kernel}, {"b.cc", plain}}, {}), SourceKind::host_with_cuda) << name;
     EXPECT_EQ(kind_of({{name, plain}}, {{"k.h", kernel}}), SourceKind::host_with_cuda) << name;
   }
-  for (const char* name : {"a", "op", "dir.cu/op", "my.op"}) {
+  for (const char* name : {"a", "op", "dir.cu/op", "v1.2/kernel", "my.op"}) {
     EXPECT_EQ(kind_of({{name, kernel}}, {}), SourceKind::cuda) << name;
     EXPECT_EQ(kind_of({{name, plain}}, {}), SourceKind::host) << name;
     EXPECT_EQ(kind_of({{name, "KERNEL(f)"}}, {{"k.h", "#define KERNEL(f) __global__ void f() {}"}}),

@@ -170,6 +170,7 @@ TEST(Loader, another_machine_is_named) {
 
 TEST(Loader, a_library_cut_anywhere_is_an_error) {
   const std::string bytes = read_file(module_path("ops_again"));
+  int refused = 0;
   for (size_t n = 0; n < bytes.size(); n += bytes.size() / 97 + 1) {
     TemporaryDir dir;
     write_file(dir.path() + "/cut.so", bytes.substr(0, n));
@@ -177,9 +178,11 @@ TEST(Loader, a_library_cut_anywhere_is_an_error) {
       // Sections are no part of what is mapped: a file without the last of them may load.
       OpRegistry::instance().remove(*load_file(dir.path() + "/cut.so"));
     } catch (const Error& e) {
+      ++refused;
       EXPECT_EQ(e.code(), ErrorCode::load) << e.what();
     }
   }
+  EXPECT_GT(refused, 4);  // how many of the cuts lie in what is mapped depends on the build
 }
 
 TEST(Loader, a_library_without_anything_of_tarsia) {

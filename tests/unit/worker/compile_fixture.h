@@ -48,6 +48,50 @@ class TestParts final : public PartStore {
   std::map<std::pair<PartKind, std::array<unsigned char, 32>>, std::string> m_parts;
 };
 
+/// A compiled module, opened.
+class Opened {
+ public:
+  explicit Opened(const std::string& bytes) : m_file(make_memfd("test", bytes)) {
+    // Where a module's CUDA runtime may lie, the loader does not look. It is never unmapped.
+    if (const std::string cudart = find_cuda_parts().cudart; !cudart.empty())
+      ::dlopen(cudart.c_str(), RTLD_NOW | RTLD_LOCAL);
+    m_handle = ::dlopen(("/proc/self/fd/" + std::to_string(m_file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(m_handle, nullptr) << ::dlerror();
+    if (!m_handle) return;
+    auto attach = reinterpret_cast<tarsia_module_attach_fn>(::dlsym(m_handle, TARSIA_MODULE_SYMBOL));
+    EXPECT_NE(attach, nullptr);
+    if (attach) module = attach(nullptr);
+  }
+  ~Opened() {
+    if (m_handle) ::dlclose(m_handle);
+  }
+  const tarsia_function* function(const std::string& name) const {
+    if (!module) return nullptr;
+    for (auto* at = module->functions; at != module->functions_end; ++at)
+      if (*at && (*at)->name == name) return *at;
+    return nullptr;
+  }
+  std::vector<std::string> functions() const {
+    std::vector<std::string> names;
+    if (!module) return names;
+    for (auto* at = module->functions; at != module->functions_end; ++at)
+      if (*at) names.push_back((*at)->name);
+    return names;
+  }
+  std::vector<std::string> kernels() const {
+    std::vector<std::string> names;
+    if (!module) return names;
+    for (auto* at = module->kernels; at != module->kernels_end; ++at)
+      if (*at) names.push_back((*at)->name);
+    return names;
+  }
+  const tarsia_module* module = nullptr;
+
+ private:
+  UniqueFd m_file;
+  void* m_handle = nullptr;
+};
+
 class CompileTest : public testing::Test {
  protected:
   // While NVRTC's own objects still live: a thread of the worker's may be warming it up.
@@ -97,6 +141,17 @@ class CompileTest : public testing::Test {
     for (std::string& object : result.objects) objects.push_back({asked.files[0].name, std::move(object)});
     return objects;
   }
+  /// What a function of no parameters returns; a failure if there is none, or if it throws.
+  static std::int64_t call(const CompileResult& result, const std::string& name) {
+    const Opened library(result.module);
+    const tarsia_function* function = library.function(name);
+    tarsia_value out = {};
+    EXPECT_NE(function, nullptr) << name;
+    if (function) {
+      EXPECT_EQ(function->call(nullptr, 0, &out), 0) << name;
+    }
+    return out.i;
+  }
   static std::string errors(const CompileResult& result) { return errors(result.diagnostics); }
   static std::string errors(const std::vector<Diagnostic>& diagnostics) {
     std::string text;
@@ -107,50 +162,6 @@ class CompileTest : public testing::Test {
   }
 
   TestParts parts;
-};
-
-/// A compiled module, opened.
-class Opened {
- public:
-  explicit Opened(const std::string& bytes) : m_file(make_memfd("test", bytes)) {
-    // Where a module's CUDA runtime may lie, the loader does not look. It is never unmapped.
-    if (const std::string cudart = find_cuda_parts().cudart; !cudart.empty())
-      ::dlopen(cudart.c_str(), RTLD_NOW | RTLD_LOCAL);
-    m_handle = ::dlopen(("/proc/self/fd/" + std::to_string(m_file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(m_handle, nullptr) << ::dlerror();
-    if (!m_handle) return;
-    auto attach = reinterpret_cast<tarsia_module_attach_fn>(::dlsym(m_handle, TARSIA_MODULE_SYMBOL));
-    EXPECT_NE(attach, nullptr);
-    if (attach) module = attach(nullptr);
-  }
-  ~Opened() {
-    if (m_handle) ::dlclose(m_handle);
-  }
-  const tarsia_function* function(const std::string& name) const {
-    if (!module) return nullptr;
-    for (auto* at = module->functions; at != module->functions_end; ++at)
-      if (*at && (*at)->name == name) return *at;
-    return nullptr;
-  }
-  std::vector<std::string> functions() const {
-    std::vector<std::string> names;
-    if (!module) return names;
-    for (auto* at = module->functions; at != module->functions_end; ++at)
-      if (*at) names.push_back((*at)->name);
-    return names;
-  }
-  std::vector<std::string> kernels() const {
-    std::vector<std::string> names;
-    if (!module) return names;
-    for (auto* at = module->kernels; at != module->kernels_end; ++at)
-      if (*at) names.push_back((*at)->name);
-    return names;
-  }
-  const tarsia_module* module = nullptr;
-
- private:
-  UniqueFd m_file;
-  void* m_handle = nullptr;
 };
 
 }  // namespace tarsia::jit

@@ -2,6 +2,7 @@
 #include "jit/worker/source/names/near_headers.h"
 
 #include <filesystem>
+#include <initializer_list>
 
 #include "base/cuda/cuda_parts.h"
 #include "jit/standard_headers.h"
@@ -147,7 +148,27 @@ std::string near_header(llvm::StringRef name, const CompileRequest& request) {
 
 }  // namespace
 
+namespace {
+
+/// Of libraries whose headers have a folder of their own, and of what a machine has only in part.
+std::string library_remedy(llvm::StringRef name, const CompileRequest& request) {
+  const bool is_cudas = llvm::any_of(
+      std::initializer_list<llvm::StringRef>{"cuda", "cub/", "thrust/", "cooperative_groups", "nv/target"},
+      [&](llvm::StringRef begin) { return name.starts_with(begin); });
+  if (is_cudas && !request.cuda && request.cuda_parts.include_dirs.empty())
+    return "; it is CUDA's, whose folder a C++ source has once its own text uses CUDA: write "
+           "#include <cuda_runtime.h> there, too";
+  if (name == "c10/cuda/impl/cuda_cmake_macros.h")
+    return "; a PyTorch that was built without CUDA lacks it: install one that was built for CUDA";
+  if (name.starts_with("Eigen/"))
+    return "; apt-get install libeigen3-dev puts Eigen into /usr/include/eigen3: give that folder in include_dirs";
+  return {};
+}
+
+}  // namespace
+
 std::string header_remedy(llvm::StringRef name, const CompileRequest& request) {
+  if (std::string known = library_remedy(name, request); !known.empty()) return known;
   if (std::string known = nvidia_remedy(name, request); !known.empty()) return known;
   const std::string meant = near_header(name, request);
   return meant.empty() ? meant

@@ -1,6 +1,6 @@
 """Operators on arrays with NumPy's interface, which keep no graph: an instance keeps the tensors of its last call for backward."""
 
-from ..._errors import ArgumentTypeError, ArgumentValueError, told
+from ..._errors import ArgumentTypeError, ArgumentValueError, explains_misuse
 from .common import INPUT_FUNCS, assign, checked_requests, construct, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import ArrayFunctions
 
@@ -51,7 +51,7 @@ def _class_of(op, name, module, view, plain):
         run_forward(self, op, view, inputs, [module.empty(shape, dtype=dtype) for shape, dtype in shapes])
         return single(self.out_data)
 
-    @told()
+    @explains_misuse()
     def backward(self, out_grad=None, in_data=None, out_data=None, in_grad=None, req=None):
         if in_data is not None:
             self.in_data = listed(in_data, "in_data")

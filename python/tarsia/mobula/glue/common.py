@@ -4,7 +4,7 @@ import inspect
 
 from ..._compile.loading import warn_caller
 from ..._compile_options import to_names, to_text
-from ..._errors import ArgumentTypeError, ArgumentValueError, OpValueError, told
+from ..._errors import ArgumentTypeError, ArgumentValueError, OpValueError, explains_misuse
 from ..internal.dtype import CTYPE_OF_DTYPE
 from . import backend
 
@@ -208,7 +208,7 @@ class MobulaOperator:
 
         return make
 
-    @told()
+    @explains_misuse()
     def tarsia_op(self, name=None, *, inputs=None, no_gradient=(), dtypes=("float32", "float64"), devices=("cpu", "gpu"), **parameters):
         """Registers the operator, with these parameters, as an op of Tarsia: for tarsia.ops, graphs and tarsia.testing.check.
 
@@ -240,7 +240,7 @@ def set_namespace(names):
     _namespace = names
 
 
-@told()
+@explains_misuse()
 def register(op_name=None, **attrs):
     """Registers a class as an operator: ``@register``, ``@register("name")`` or ``@register(parameter=3)``."""
 
@@ -262,7 +262,7 @@ def register(op_name=None, **attrs):
     return lambda op: decorate(op, op_name)
 
 
-@told()
+@explains_misuse()
 def register_cstruct(name, cstruct, constructor=None):
     """Lets kernels and functions that are loaded from now on take pointers to a struct of C++. `constructor` makes one, of the class
     `cstruct` of ctypes, of an argument; by default the class itself, of an argument or of the items of a tuple."""

@@ -1,11 +1,11 @@
 """Operators by their names."""
 
 from ..._compile_options import to_text
-from ..._errors import MissingOp, told
+from ..._errors import MissingOp, explains_misuse
 from ..glue.common import CUSTOM_OP_LIST
 
 
-@told()
+@explains_misuse()
 def Custom(op_name):
     """The operator of a name."""
     op_name = to_text(op_name, "op_name")
@@ -14,7 +14,7 @@ def Custom(op_name):
     return CUSTOM_OP_LIST[op_name]
 
 
-@told()
+@explains_misuse()
 def CustomList():
     """The names of all operators."""
     return CUSTOM_OP_LIST.keys()

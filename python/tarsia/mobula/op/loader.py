@@ -5,7 +5,7 @@ import os
 
 from ..._compile.loading import callers_place
 from ..._compile_options import to_path
-from ..._errors import LoadError, make, told
+from ..._errors import LoadError, explains_misuse, make
 from .._declarations import find
 from .._instances import Source
 from ..func import MobulaFunc, bind
@@ -14,7 +14,7 @@ from ..func import MobulaFunc, bind
 search_path = [folder for folder in os.environ.get("TARSIA_MOBULA_PATH", "").split(os.pathsep) if folder]
 
 
-@told()
+@explains_misuse()
 def load(module_name, path=""):
     """Loads the kernels and operators of a folder.
 

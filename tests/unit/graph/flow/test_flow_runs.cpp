@@ -16,13 +16,6 @@ namespace {
 
 constexpr std::size_t k_n = 77;
 
-std::vector<std::vector<float>> random_inputs(std::mt19937& random) {
-  std::vector<std::vector<float>> inputs(2, std::vector<float>(k_n));
-  for (std::vector<float>& input : inputs)
-    for (float& x : input) x = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 8;
-  return inputs;
-}
-
 /// With ops of a compiled library, whose steps are heavy at any size.
 class FlowRuns : public GraphTest {
  public:
@@ -46,7 +39,7 @@ TEST_F(FlowRuns, random_graphs_give_the_same_bits) {
     const Graph g = random_graph(random, 2 + static_cast<int>(random() % 40), "m_");
     const auto bound = bind(g, {meta({k_n}), meta({k_n})});
     for (int call = 0; call < 4; ++call) {
-      const auto inputs = random_inputs(random);
+      const auto inputs = random_inputs(random, k_n);
       ASSERT_EQ(run(*bound, inputs), unplanned(g, inputs)) << "graph " << i;
     }
   }
@@ -62,7 +55,7 @@ TEST_F(FlowRuns, calls_of_several_threads_give_the_same_bits) {
     threads.emplace_back([&, t] {
       std::mt19937 own(200 + t);
       for (int i = 0; i < 20; ++i) {
-        const auto inputs = random_inputs(own);
+        const auto inputs = random_inputs(own, k_n);
         wrong[t] += run(*bound, inputs) != unplanned(g, inputs);
       }
     });
@@ -74,7 +67,7 @@ TEST_F(FlowRuns, a_forked_child_runs_the_steps_one_after_the_other) {
   std::mt19937 random(23);
   const Graph g = random_graph(random, 30, "m_");
   const auto bound = bind(g, {meta({k_n}), meta({k_n})});
-  const auto inputs = random_inputs(random);
+  const auto inputs = random_inputs(random, k_n);
   const auto expected = unplanned(g, inputs);
   ASSERT_EQ(run(*bound, inputs), expected);
   const pid_t child = fork();

@@ -11,23 +11,16 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/paths.h"
-#include "jit/build_id.h"
 #include "jit/client/worker_pool.h"
 #include "tests/unit/base/waiting.h"
+#include "tests/unit/jit/stand_in_worker/stand_in_worker.h"
 
 namespace tarsia::jit {
 
 using namespace std::chrono_literals;
 
-inline WorkerProgram test_program(std::vector<std::string> arguments = {}) {
-  return {.path = library_dir() + "/stand_in_worker",
-          .arguments = std::move(arguments),
-          .build_id = std::string(build_id())};
-}
-
 inline PoolSettings settings(unsigned max_workers = 2) {
-  return {.program = [] { return test_program(); }, .max_workers = max_workers, .timeout = 20s};
+  return {.program = [] { return stand_in_worker(); }, .max_workers = max_workers, .timeout = 20s};
 }
 
 inline CompileRequest request(const std::string& text, std::chrono::milliseconds timeout = 0ms) {

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/paths.h"
 #include "jit/client/isolation.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/jit/stand_in_worker/stand_in_worker.h"
 
 namespace tarsia::jit {
 namespace {
@@ -84,7 +84,7 @@ TEST_F(ReadableFilesTest, a_fifo_and_a_device_are_none) {
 }
 
 TEST_F(ReadableFilesTest, libraries_are_readable_where_scripts_lead_to_them) {
-  EXPECT_NE(reads(library_dir() + "/stand_in_worker").size(), 1u);  // ELF, and no part of the request
+  EXPECT_NE(reads(stand_in_worker().path).size(), 1u);  // ELF, and no part of the request
   write("core", std::string("\x7f"
                             "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0",
                             18));

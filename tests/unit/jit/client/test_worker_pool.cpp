@@ -115,7 +115,7 @@ TEST(WorkerPool, memory_has_a_limit) {
   if (compiler_memory_limit() == 0) GTEST_SKIP() << "no memory limit under sanitizers";
   PoolSettings small = settings();
   small.program = [] {
-    WorkerProgram program = test_program();
+    WorkerProgram program = stand_in_worker();
     program.memory_bytes = std::uint64_t{512} << 20;
     return program;
   };
@@ -147,18 +147,18 @@ TEST(WorkerPool, workers_that_cannot_be_used_are_told) {
   message_of<NotFound>([&] { compile(none, "compile"); });
 
   PoolSettings dying = settings();
-  dying.program = [] { return test_program({"die"}); };
+  dying.program = [] { return stand_in_worker({"die"}); };
   WorkerPool dead(std::move(dying));
   EXPECT_NE(message_of<CompilerCrashed>([&] { compile(dead, "compile"); }).find("libfoo.so.1 is missing"),
             std::string::npos);
 
   PoolSettings strange = settings();
-  strange.program = [] { return test_program({"stranger"}); };
+  strange.program = [] { return stand_in_worker({"stranger"}); };
   WorkerPool stranger(std::move(strange));
   message_of<Unsupported>([&] { compile(stranger, "compile"); });
 
   PoolSettings silent = settings();
-  silent.program = [] { return test_program({"mute"}); };
+  silent.program = [] { return stand_in_worker({"mute"}); };
   silent.start_timeout = 100ms;
   WorkerPool mute(std::move(silent));
   message_of<CompilerCrashed>([&] { compile(mute, "compile"); });

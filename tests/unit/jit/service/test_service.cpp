@@ -37,7 +37,7 @@ struct ServiceTest : testing::Test {
   void TearDown() override { finish(); }
   void start(ServiceSettings settings) {
     settings.socket = socket;
-    if (!settings.program) settings.program = [] { return test_program(); };
+    if (!settings.program) settings.program = [] { return stand_in_worker(); };
     service = std::make_unique<Service>(std::move(settings));
     thread = std::thread([this] { service->run(stop[0]); });
   }
@@ -50,14 +50,14 @@ struct ServiceTest : testing::Test {
   PoolSettings with_service(unsigned max_workers = 2) {
     PoolSettings all = settings(max_workers);
     all.program = [this] {
-      WorkerProgram program = test_program();
+      WorkerProgram program = stand_in_worker();
       program.service = socket;
       return program;
     };
     return all;
   }
   std::unique_ptr<WorkerProcess> borrow() {
-    return borrow_worker(socket, test_program(), request("compile"));
+    return borrow_worker(socket, stand_in_worker(), request("compile"));
   }
   std::string metrics() {
     const UniqueFd peer = connect_only();
@@ -92,7 +92,7 @@ TEST_F(ServiceTest, its_socket_is_this_users_and_goes_with_it) {
   struct stat status{};
   ASSERT_EQ(::stat(socket.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
-  EXPECT_THROW(Service({.socket = socket, .program = [] { return test_program(); }}), Error);
+  EXPECT_THROW(Service({.socket = socket, .program = [] { return stand_in_worker(); }}), Error);
   finish();
   EXPECT_NE(::stat(socket.c_str(), &status), 0);
 }
@@ -107,7 +107,7 @@ TEST_F(ServiceTest, a_socket_that_is_left_behind_is_replaced_and_a_file_is_not) 
   EXPECT_TRUE(borrow());
   finish();
   std::ofstream(socket) << "a file";
-  EXPECT_THROW(Service({.socket = socket, .program = [] { return test_program(); }}), Error);
+  EXPECT_THROW(Service({.socket = socket, .program = [] { return stand_in_worker(); }}), Error);
   EXPECT_EQ(read_file(socket), "a file");
 }
 
@@ -225,7 +225,7 @@ TEST_F(ServiceTest, the_process_that_has_fewer_comes_first) {
 
 TEST_F(ServiceTest, another_build_gets_none) {
   start({.workers = 1});
-  WorkerProgram program = test_program();
+  WorkerProgram program = stand_in_worker();
   program.build_id = "another";
   EXPECT_FALSE(borrow_worker(socket, program, request("compile")));
 }

@@ -56,6 +56,11 @@ TEST(SignalText, tensors_and_values_of_a_call) {
   const tarsia_tensor tensor{nullptr, {TARSIA_GPU, 1}, 2, {TARSIA_BFLOAT, 16, 1}, shape.data(), nullptr, 0};
   EXPECT_EQ(written([&](SignalText& t) { add_tensor(t, &tensor); }), "bfloat16[4, 3] on GPU 1");
   EXPECT_EQ(written([](SignalText& t) { add_tensor(t, nullptr); }), "absent");
+  tarsia_tensor small = tensor;
+  small.dtype = {10, 8, 1};
+  EXPECT_EQ(written([&](SignalText& t) { add_tensor(t, &small); }), "float8_e4m3fn[4, 3] on GPU 1");
+  small.dtype = {99, 8, 1};
+  EXPECT_EQ(written([&](SignalText& t) { add_tensor(t, &small); }), "dtype(99, 8)[4, 3] on GPU 1");
 
   tarsia_param params[3]{};
   params[0].name = "n";

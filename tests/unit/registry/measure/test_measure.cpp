@@ -1,8 +1,8 @@
 // The measured choice: what decides, what is kept, and what is told.
 #include "registry/measure/measure.h"
 
-#include "registry/measure/answers.h"
 #include "registry/measure/machine.h"
+#include "registry/measure/measured_times.h"
 #include "registry/op/choice.h"
 #include "tests/unit/registry/op_fixture.h"
 
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 /// Gives one answer to whatever is asked, and remembers what it was given to keep.
-struct Answers final : AnswerStore {
+struct Answers final : TimesStore {
   std::optional<std::string> find(const Digest& key) override {
     asked.push_back(key);
     return answer;
@@ -34,8 +34,8 @@ class Measure : public testing::Test {
     OpRegistry::instance().remove(*s_library);
     s_library = {};
   }
-  void SetUp() override { keep_answers_in(&answers); }
-  void TearDown() override { keep_answers_in(nullptr); }
+  void SetUp() override { keep_times_in(&answers); }
+  void TearDown() override { keep_times_in(nullptr); }
 
   Ref<BoundOp> bound(std::int64_t n, tarsia_choice choice = TARSIA_CHOICE_MEASURE) {
     Request request({meta({n}), meta({3})});

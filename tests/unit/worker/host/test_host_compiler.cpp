@@ -28,6 +28,7 @@ TEST_F(HostCompilerTest, errors_name_the_users_file_line_and_column) {
 TEST_F(HostCompilerTest, a_missing_brace_is_reported_inside_the_users_text) {
   CompileResult result = compile(request("a.cc", "int f() {\n  return 1;\n"));
   ASSERT_FALSE(result.ok);
+  ASSERT_FALSE(result.diagnostics.empty());
   for (const Diagnostic& d : result.diagnostics) EXPECT_LE(d.line, 2) << errors(result);
 }
 

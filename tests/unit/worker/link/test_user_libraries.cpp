@@ -146,6 +146,15 @@ TEST_F(UserLibrariesTest, what_would_have_been_found_before_is_noted) {
     EXPECT_EQ(one.absent, one.path != dir / "second/libreal.so.1") << one.path;
 }
 
+// As ld has it: a folder's archive is taken where it has no shared library.
+TEST_F(UserLibrariesTest, an_archive_is_found_by_its_name) {
+  write_file(dir / "two.o", object());
+  write_archive(dir / "libtwo.a", /*thin=*/false);
+  const CompileResult result = compile(asked(k_calls_two, "two"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(paths(result.dependencies), ElementsAre(dir / "libtwo.so", dir / "libtwo.a"));
+}
+
 TEST_F(UserLibrariesTest, objects_of_thin_archives_are_noted) {
   write_file(dir / "two.o", object());
   write_archive(dir / "libtwo.a", /*thin=*/true);

@@ -20,16 +20,6 @@ constexpr char k_secret[] = "plantedsecret";
 
 class AssemblerFilesTest : public CompileTest {
  protected:
-  static std::int64_t call(const CompileResult& result, const std::string& name) {
-    Opened library(result.module);
-    const tarsia_function* function = library.function(name);
-    tarsia_value out = {};
-    EXPECT_NE(function, nullptr);
-    if (function) {
-      EXPECT_EQ(function->call(nullptr, 0, &out), 0);
-    }
-    return out.i;
-  }
   static const Dependency* dependency(const CompileResult& result, const std::string& path) {
     for (const Dependency& one : result.dependencies)
       if (one.path == path) return &one;

@@ -19,16 +19,6 @@ using testing::HasSubstr;
 
 class FileChecksTest : public CompileTest {
  protected:
-  static std::int64_t call(const CompileResult& result, const std::string& name) {
-    Opened library(result.module);
-    const tarsia_function* function = library.function(name);
-    tarsia_value out = {};
-    EXPECT_NE(function, nullptr);
-    if (function) {
-      EXPECT_EQ(function->call(nullptr, 0, &out), 0);
-    }
-    return out.i;
-  }
   CompileResult compile_in_dir(const std::string& name, const std::string& text) {
     CompileRequest asked = request(name, text);
     asked.options.include_dirs = {dir.path()};

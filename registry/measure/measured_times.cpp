@@ -1,6 +1,6 @@
-// An answer is JSON: [["name", seconds, "failure"], …] in the order of the implementations, with null for the
-// seconds of one that failed.
-#include "registry/measure/answers.h"
+// Times are kept as JSON: [["name", seconds, "failure"], …] in the order of the implementations, with null
+// for the seconds of one that failed.
+#include "registry/measure/measured_times.h"
 
 #include <sys/stat.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-std::atomic<AnswerStore*> g_store{nullptr};
+std::atomic<TimesStore*> g_store{nullptr};
 
 constexpr std::uint64_t k_largest_library = std::uint64_t{4} << 30;
 
@@ -41,7 +41,7 @@ struct KnownCode {
 
 struct Kept {
   ForkSafeMutex mutex;
-  std::map<Digest, std::string> answers;
+  std::map<Digest, std::string> times;
   std::vector<KnownCode> libraries;
 };
 /// Never destroyed: threads may bind ops while the process exits.
@@ -94,7 +94,7 @@ json to_json(const Measured& measured) {
   return list;
 }
 
-/// False if it is not an answer about these.
+/// False if these are not their times.
 bool read_json(const std::string& text, std::span<const tarsia_implementation* const> implementations,
                const tarsia_op& op, Measured& measured) {
   const json list = json::parse(text, nullptr, false);
@@ -114,13 +114,13 @@ bool read_json(const std::string& text, std::span<const tarsia_implementation* c
 
 }  // namespace
 
-void keep_answers_in(AnswerStore* store) noexcept {
+void keep_times_in(TimesStore* store) noexcept {
   g_store = store;
 }
 
-AnswerKey::AnswerKey(const OpEntry& entry, const BoundInfo& bound,
-                     std::span<const tarsia_implementation* const> implementations, tarsia_pass pass,
-                     const tarsia_implementation& forward) {
+TimesKey::TimesKey(const OpEntry& entry, const BoundInfo& bound,
+                   std::span<const tarsia_implementation* const> implementations, tarsia_pass pass,
+                   const tarsia_implementation& forward) {
   const tarsia_bind_info& info = bound.info();
   Hasher hasher("implementations 1");
   hasher.field(machine_identity(info.device)).field(std::string_view(entry.op().name));
@@ -148,28 +148,28 @@ AnswerKey::AnswerKey(const OpEntry& entry, const BoundInfo& bound,
   digest = hasher.finish();
 }
 
-bool find_answer(const AnswerKey& key, std::span<const tarsia_implementation* const> implementations,
-                 const tarsia_op& op, Measured& measured) {
+bool find_times(const TimesKey& key, std::span<const tarsia_implementation* const> implementations,
+                const tarsia_op& op, Measured& measured) {
   {
     const std::lock_guard lock(kept().mutex);
-    const auto known = kept().answers.find(key.digest);
-    if (known != kept().answers.end()) return read_json(known->second, implementations, op, measured);
+    const auto known = kept().times.find(key.digest);
+    if (known != kept().times.end()) return read_json(known->second, implementations, op, measured);
   }
-  AnswerStore* store = g_store;
+  TimesStore* store = g_store;
   if (!key.is_lasting || !store) return false;
   const std::optional<std::string> text = store->find(key.digest);
   if (!text || !read_json(*text, implementations, op, measured)) return false;
   const std::lock_guard lock(kept().mutex);
-  kept().answers.emplace(key.digest, *text);
+  kept().times.emplace(key.digest, *text);
   return true;
 }
 
-void keep_answer(const AnswerKey& key, std::span<const tarsia_implementation* const> implementations,
-                 const tarsia_op& op, Measured& measured) {
+void keep_times(const TimesKey& key, std::span<const tarsia_implementation* const> implementations,
+                const tarsia_op& op, Measured& measured) {
   const std::string text = to_json(measured).dump(-1, ' ', false, json::error_handler_t::replace);
   {
     const std::lock_guard lock(kept().mutex);
-    const auto [first, is_first] = kept().answers.emplace(key.digest, text);
+    const auto [first, is_first] = kept().times.emplace(key.digest, text);
     if (!is_first) {
       read_json(first->second, implementations, op, measured);
       return;
@@ -177,7 +177,7 @@ void keep_answer(const AnswerKey& key, std::span<const tarsia_implementation* co
   }
   const bool has_failed =
       std::ranges::any_of(measured.times, [](const MeasuredTime& time) { return time.seconds < 0; });
-  AnswerStore* store = g_store;
+  TimesStore* store = g_store;
   if (key.is_lasting && store && !has_failed) store->keep(key.digest, text);
 }
 

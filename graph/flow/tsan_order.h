@@ -17,9 +17,9 @@ namespace tarsia::graph {
 
 #if defined(__SANITIZE_THREAD__)
 
-class ToldOrder {
+class TsanOrder {
  public:
-  ToldOrder(std::uint32_t n, std::span<const FlowEdge> edges) : m_before(n), m_ends(n + 1) {
+  TsanOrder(std::uint32_t n, std::span<const FlowEdge> edges) : m_before(n), m_ends(n + 1) {
     for (FlowEdge edge : edges) m_before[edge.to].push_back(edge.from);
   }
   /// On the caller's thread, and on that of a step before it reads anything of the run.
@@ -41,9 +41,9 @@ class ToldOrder {
 
 #else
 
-class ToldOrder {
+class TsanOrder {
  public:
-  ToldOrder(std::uint32_t, std::span<const FlowEdge>) {}
+  TsanOrder(std::uint32_t, std::span<const FlowEdge>) {}
   static void begin_run(void*) {}
   static void enter_run(void*) {}
   void begin_step(std::uint32_t) {}

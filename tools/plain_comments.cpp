@@ -1,5 +1,5 @@
 // Finds comments that are not UTF-8 and replaces their invalid bytes.
-#include "tools/comments.h"
+#include "tools/plain_comments.h"
 
 #include <string_view>
 

@@ -1,12 +1,12 @@
 // Binding an op never fails for the sake of the cache.
-#include "pipeline/answers.h"
+#include "pipeline/cached_times.h"
 
 #include "base/log.h"
 #include "pipeline/pipeline.h"
 
 namespace tarsia::pipeline {
 
-std::optional<std::string> CachedAnswers::find(const Digest& key) {
+std::optional<std::string> CachedTimes::find(const Digest& key) {
   try {
     return Pipeline::instance().find_fact(key);
   } catch (const std::exception& e) {
@@ -15,7 +15,7 @@ std::optional<std::string> CachedAnswers::find(const Digest& key) {
   }
 }
 
-void CachedAnswers::keep(const Digest& key, const std::string& text) {
+void CachedTimes::keep(const Digest& key, const std::string& text) {
   try {
     Pipeline::instance().keep_fact(key, text);
   } catch (const std::exception& e) {
