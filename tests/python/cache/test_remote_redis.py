@@ -201,10 +201,12 @@ assert admin.recv(100).startswith(b":")
     redis._socket.close()
 
 
-@pytest.mark.parametrize("url", ["redis://", "redis://:99999999/0", "redis://user@host/0", "redis://host:port/0", "redis://host/db"])
-def test_a_url_that_is_none_is_an_error(tmp_path, keys, url):
+@pytest.mark.parametrize("url, says", [("redis://", "names no host"), ("redis://:99999999/0", "names no host"),
+                                       ("redis://host:port/0", "no port between 1 and 65535"),
+                                       ("redis://user@host/0", "is no URL of Redis"), ("redis://host/db", "is no URL of Redis")])
+def test_a_url_that_is_none_is_an_error(tmp_path, keys, url, says):
     text = Host(tmp_path / "host", url, sign=keys("key")).run("import tarsia; tarsia.load('op.cc')", fails=True)
-    assert "is no URL of Redis" in text
+    assert says in text
 
 
 def test_the_first_of_several_stores_that_has_it_gives_it(tmp_path, store, keys):

@@ -75,7 +75,7 @@ def test_stats_speak_prometheus_text(cache):
     assert buckets == sorted(buckets) and buckets[-1] == "1"
     assert {name.split("{")[0] for name in samples} == set(kinds)
     assert all((kind == "counter") == name.endswith("_total") for name, kind in kinds.items())
-    expected = {f"tarsia_cache_{name}_total": now[name] for name in ("compiles", "compile_failures", "waits", "forbidden")}
+    expected = {f"tarsia_cache_{name}_total": now[name] for name in ("compiles", "compile_failures", "waits", "forbidden", "store_failures")}
     for group, label in (("hits", "tier"), ("misses", "reason"), ("remote", "event")):
         expected |= {f'tarsia_cache_{group}_total{{{label}="{member}"}}': number for member, number in now[group].items()}
     assert {name: int(value) for name, value in samples.items() if name.split("{")[0].endswith("_total")} == expected
@@ -115,8 +115,7 @@ def test_explain_ends_with_the_input_that_differs(cache):
 
     assert last("op.cc", "-O3") == "option opt: it was 2, and is 3"
     assert last("op.cc", "-DN=4") == "option defines: it was empty, and is N=4"
-    assert last("op.cc", "--march", "znver3").startswith("the CPU: it was x86-64") and "option march: it was empty, and is znver3" in cache(
-        "cache", "explain", "op.cc", "--march", "znver3")
+    assert last("op.cc", "--march", "znver3") == "option march: it was empty, and is znver3"
     (cache.folder / "near.h").write_text("#define NEAR 43000\n")
     assert last("op.cc").endswith("near.h: its content changed (19 bytes)")
     (cache.folder / "near.h").write_text("#define NEAR 42\n")
@@ -281,7 +280,7 @@ def test_a_pack_brings_modules_to_another_cache(cache):
     assert cache("cache", "import", "ops.pack") == "2 modules came from ops.pack; 2 of them were there\n"
     cache("cache", "clear")
     assert json.loads(cache("cache", "import", "--json", "ops.pack")) == {
-        "modules": 2, "known": 0, "signer": "", "bytes": (cache.folder / "ops.pack").stat().st_size}
+        "modules": 2, "known": 0, "revoked": 0, "signer": "", "bytes": (cache.folder / "ops.pack").stat().st_size}
     assert cache.python("import tarsia\nwith tarsia.no_compile(): print(tarsia.load('op.cc').answer())") == "42\n"
     assert cache.python(load) == "disk 42\n" and "hits the entry" in cache("cache", "explain", "op.cc")
     assert " 0 damaged" in cache("cache", "verify")
@@ -319,7 +318,7 @@ def test_links_in_the_folder_are_not_followed(cache):
     cache("cache", "prune", "--max-size", "0")
     cache("cache", "clear")
     assert (victim / "important.txt").read_text() == "dear" and not modules(cache)
-    cache("cache", "verify", "--remove", code=1)
+    cache("cache", "verify", "--remove")
     assert (victim / "important.txt").read_text() == "dear" and not (cache.folder / "cache/1/module/ab").is_symlink()
 
 
