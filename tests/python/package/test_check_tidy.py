@@ -113,3 +113,9 @@ def test_another_commit_to_compare_with(repository):
 
 def test_all(repository):
     assert repository.checked("--all") == (["base/a.cpp", "cache/other.cpp", "cache/user.cpp"], False)
+
+
+def test_what_the_time_does_not_allow_is_told(repository):
+    repository.commit(**{"cache/user.cpp": "// other\n// and more\n", "base/a.cpp": "// other\n"})
+    assert repository.checked("--minutes", "5") == (["base/a.cpp", "cache/user.cpp"], True)
+    assert repository.checked("--minutes", "0") == ([], True)
