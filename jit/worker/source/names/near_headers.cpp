@@ -161,7 +161,8 @@ std::string library_remedy(llvm::StringRef name, const CompileRequest& request) 
   if (name == "c10/cuda/impl/cuda_cmake_macros.h")
     return "; a PyTorch that was built without CUDA lacks it: install one that was built for CUDA";
   if (name.starts_with("Eigen/"))
-    return "; apt-get install libeigen3-dev puts Eigen into /usr/include/eigen3: give that folder in include_dirs";
+    return "; apt-get install libeigen3-dev puts Eigen into /usr/include/eigen3: give that folder in "
+           "include_dirs";
   return {};
 }
 
