@@ -49,6 +49,9 @@ int line_of_word(llvm::StringRef text, llvm::StringRef word) {
   return 0;
 }
 
+/// How the message of a variable begins that ptxas did not find.
+constexpr char k_uses[] = "device code uses '";
+
 /// Whether a line may have one of GNU's extensions, which nvcc and Clang take on the device and NVRTC does
 /// not: statements as an expression, compound literals of arrays, a ?: b, case 1 ... 5, __extension__.
 bool may_have_gnu_extension(llvm::StringRef text, int line) {
@@ -94,7 +97,7 @@ const HostName* NvrtcMessages::find_member(const std::string& symbol) const {
   return found == m_slice.refused.end() ? nullptr : &*found;
 }
 
-void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic, const char* does, const char* remedy) const {
+void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic, const char* begin, const char* remedy) const {
   const std::string symbol = llvm::StringRef(diagnostic.message).split('\'').second.split('\'').first.str();
   const std::string full = without_arguments(symbol);
   const size_t scope = full.rfind("::");
@@ -109,8 +112,7 @@ void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic, const char* does,
     return;
   }
   // Nothing of the host's: the device's own, declared and not defined.
-  diagnostic.message = std::string("device code ") + does + " '" + symbol +
-                       "', which is defined nowhere in this source; " + remedy;
+  diagnostic.message = begin + symbol + "', which is defined nowhere in this source; " + remedy;
   for (const SourceFile& file : m_slice.files) {
     diagnostic.line = line_of_word(file.text, name);
     if (diagnostic.line == 0) continue;
@@ -133,11 +135,11 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
       continue;
     }
     if (diagnostic.message.starts_with("ptxas: Unresolved extern function")) {
-      explain_unresolved(diagnostic, "calls", "define it here, marked __device__");
+      explain_unresolved(diagnostic, "device code calls '", "define it here, marked __device__");
       continue;
     }
     if (diagnostic.message.starts_with("ptxas: Unresolved extern variable")) {
-      explain_unresolved(diagnostic, "uses",
+      explain_unresolved(diagnostic, k_uses,
                          "define it here, with its size, marked __device__ or __constant__");
       continue;
     }
@@ -196,7 +198,7 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
     if (diagnostic.severity < Severity::error) continue;
     const llvm::StringRef text = diagnostic.message;
     // Defined nowhere, and without a size: Clang would define it with one element.
-    if (text.starts_with("ptxas: Unresolved extern variable")) continue;
+    if (text.starts_with(k_uses)) continue;
     if (!is_users_file(diagnostic.file)) return true;
     const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);
     if ((text.contains("expected a") || text.contains("\"__extension__\"")) &&

@@ -32,7 +32,7 @@ class NvrtcMessages {
   /// The host's member function of which ptxas names the symbol; null if it is none.
   const HostName* find_member(const std::string& symbol) const;
   /// Says of ptxas' message which function it means, with its place, and what to write there.
-  void explain_unresolved(Diagnostic& diagnostic, const char* does, const char* remedy) const;
+  void explain_unresolved(Diagnostic& diagnostic, const char* begin, const char* remedy) const;
 
   const DeviceSlice& m_slice;
   const Compiled m_how;
