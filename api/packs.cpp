@@ -112,6 +112,7 @@ int32_t tarsia_replay(const char* path, const int32_t* devices, uint64_t n_devic
     const cache::Packed packed = pipeline.packs().replay(path);
     *json = api::give_json({{"modules", packed.modules},
                             {"known", packed.known},
+                            {"revoked", packed.revoked},
                             {"bytes", packed.bytes},
                             {"signer", packed.signer},
                             {"gpus", api::ready_gpus(pipeline, given)}});

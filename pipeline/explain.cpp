@@ -153,10 +153,10 @@ const cache::DependencySet* nearest_set(const cache::Manifest& manifest, const c
 }
 
 /// Goes to the module that a set of files, or the request alone, names.
-void look_at_module(cache::DiskStore& store, Explanation& told) {
+void look_at_module(cache::DiskStore& store, const std::set<cache::KeyId>& revoked, Explanation& told) {
   cache::Hit hit;
   const Lookup looked = store.peek(Kind::module, told.nearest->module_key, false, hit);
-  if (looked == Lookup::hit && cache::is_signed_by_any(hit.entry.meta, told.revoked)) {
+  if (looked == Lookup::hit && cache::is_signed_by_any(hit.entry.meta, revoked)) {
     told.reason = "revoked";
     told.differences.push_back({"the module " + hex(told.nearest->module_key).substr(0, 12),
                                 "the key of one who signed it is revoked by TARSIA_TRUST"});
@@ -174,14 +174,14 @@ void look_at_module(cache::DiskStore& store, Explanation& told) {
 /// Looks at what other places compiled, of which `manifest` lists the files. The set that fits decides; if
 /// none does, the nearest one says what differs. False: there is no set.
 bool look_at_sets(const cache::Manifest& manifest, const cache::Place& place, cache::DiskStore& store,
-                  Explanation& told) {
+                  const std::set<cache::KeyId>& revoked, Explanation& told) {
   std::vector<Difference> changes;
   const cache::DependencySet* set = nearest_set(manifest, place, changes);
   if (!set) return false;
   told.nearest = {.module_key = set->module_key, .inputs = find_inputs(store, told.request_key)};
   told.n_files = set->dependencies.size();
   if (changes.empty()) {
-    look_at_module(store, told);
+    look_at_module(store, revoked, told);
   } else {
     told.reason = "changed";
     told.differences = std::move(changes);
@@ -235,7 +235,6 @@ void explain_by_nearest(const jit::CompileRequest& request, cache::DiskStore& st
 Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store,
                     const std::set<cache::KeyId>& revoked) {
   Explanation told;
-  told.revoked = revoked;
   told.request_key = request_key(request);
   if (!store.usable()) {
     told.reason = "fault";
@@ -250,11 +249,11 @@ Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store,
   if (const auto own = find_manifest(store, told.request_key); own && !own->sets().empty()) {
     // What fits at another place is as good as what does here.
     const bool fits = cache::Manifest(*own).match(renewed) || !cache::Manifest(others).match(renewed);
-    look_at_sets(fits ? *own : others, place, store, told);
+    look_at_sets(fits ? *own : others, place, store, revoked, told);
     return told;
   }
   std::optional<Inputs> same = find_inputs(store, told.request_key);
-  if ((!same || cache::Manifest(others).match(renewed)) && look_at_sets(others, place, store, told))
+  if ((!same || cache::Manifest(others).match(renewed)) && look_at_sets(others, place, store, revoked, told))
     return told;
   cache::Hit hit;
   const Lookup looked = store.peek(Kind::module, told.request_key, false, hit);
@@ -262,7 +261,7 @@ Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store,
     const bool kept = !same || same->kept;
     told.nearest = {.module_key = told.request_key, .inputs = std::move(same)};
     if (kept) {
-      look_at_module(store, told);
+      look_at_module(store, revoked, told);
     } else {
       told.reason = "not kept";
       told.differences.push_back({"the time",

@@ -39,8 +39,7 @@ struct Explanation {
   std::uint64_t n_files = 0;       ///< that the nearest was compiled from and that lie outside of the request
   std::vector<Difference> differences;
   std::vector<std::pair<std::string, std::string>>
-      roots;                       ///< what the names of files begin with, and its path
-  std::set<cache::KeyId> revoked;  ///< the keys whose modules no run uses
+      roots;  ///< what the names of files begin with, and its path
 };
 
 /// Reads the store, and the files that the nearest entry was compiled from. Goes through all entries if none

@@ -20,6 +20,10 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string named(const jit::CompileRequest& request) {
+  return request.name.empty() ? request.files.front().name : request.name;
+}
+
 void raise_failure(const std::string& name, const jit::CompileRequest& request, jit::CompileResult&& result) {
   const std::vector<std::string>& there = result.exportable_functions;
   if (!result.missing_functions.empty())

@@ -16,6 +16,9 @@
 
 namespace tarsia::pipeline {
 
+/// The name by which messages call the source of a request.
+std::string named(const jit::CompileRequest& request);
+
 /// Throws what a result without a module means to whoever asked for one by this name: ArgumentError,
 /// ResourceLimit, InvalidSource or CompileError.
 [[noreturn]] void raise_failure(const std::string& name, const jit::CompileRequest& request,

@@ -13,7 +13,6 @@
 #include <mutex>
 #include <thread>
 
-#include "base/cuda/profiler.h"
 #include "base/error.h"
 #include "base/figures/elapsed.h"
 #include "base/file.h"
@@ -46,10 +45,6 @@ Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
   module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));
   if (!module.file) throw Error(errno_message("cannot open a module", errno));
   return module;
-}
-
-std::string named(const jit::CompileRequest& request) {
-  return request.name.empty() ? request.files.front().name : request.name;
 }
 
 using namespace std::chrono_literals;
@@ -193,7 +188,7 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
 
   if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none) {
     if (remote && lacks.empty())
-      if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
+      if (auto module = fetch(request, asked, {}, stores, *remote)) return std::move(*module);
     stores.tally.add(why.reason);
     refuse(request, key, why.text, ban, stores);
   }
@@ -405,17 +400,18 @@ void Pipeline::keep_fact(const cache::Key& key, const std::string& text) {
 }
 
 std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const cache::Request& asked,
-                                      Stores& stores, cache::RemoteCache& remote, bool again) {
+                                      std::shared_ptr<FileLock> turn, Stores& stores,
+                                      cache::RemoteCache& remote, bool again) {
   const auto began = Clock::now();
   std::optional<cache::NewModule> brought = remote.fetch(asked, again);
   if (!brought) return std::nullopt;
   cache::CachedModule kept = stores.modules.take(asked, *brought);
   if (stores.disk.usable())
-    stores.later.add(
-        [&stores, asked, brought = std::move(*brought), inputs = inputs_of(request, true).serialise()] {
-          stores.modules.keep_on_disk(asked, brought);
-          stores.disk.keep(cache::Kind::inputs, asked.key, inputs, {});
-        });
+    stores.later.add([&stores, asked, turn = std::move(turn), brought = std::move(*brought),
+                      inputs = inputs_of(request, true).serialise()] {
+      stores.modules.keep_on_disk(asked, brought);
+      stores.disk.keep(cache::Kind::inputs, asked.key, inputs, {});
+    });
   note_use(request, asked.key, kept, stores);
   stores.tally.add(cache::Count::hit_remote);
   log().info("{} [{}]: found in a shared store in {:.1f} ms", named(request), short_name(asked.key),
@@ -456,27 +452,32 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       std::rethrow_exception(error);
     }
     try {
-      // What a store brings is with its caller before it is in the folder, so the next one's turn would not
-      // find it there.
-      if (remote)
-        if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
-      // One process at a time, as long as the other is quick, whatever the place that it asks from.
-      FileLock turn;
+      // One process at a time, as long as the other is quick, whatever the place that it asks from. What a
+      // store brings is with its caller before it is in the folder, so the turn ends when it is there.
+      const auto turn = std::make_shared<FileLock>();
       std::optional<Module> appeared;
+      bool has_waited = false;
       if (stores.disk.usable()) {
-        const auto look_again = [&] { return (appeared = look()).has_value(); };
+        const auto look_again = [&] {
+          has_waited = true;
+          return (appeared = look()).has_value();
+        };
         cache::wait_for_turn(stores.disk.lock_path(asked.shared.value_or(key)), m_settings.patience,
-                             look_again, turn);
+                             look_again, *turn);
       }
-      if (!appeared) appeared = look();
+      if (!appeared && has_waited) appeared = look();
+      if (appeared) return std::move(*appeared);
+      if (remote)
+        if (auto module = fetch(request, asked, turn, stores, *remote)) return std::move(*module);
+      if (!has_waited) appeared = look();
       if (appeared) return std::move(*appeared);
       std::optional<Module> sent;
       const cache::OurTurn ours(remote, asked, named(request), m_settings.patience, [&] {
-        return (sent = fetch(request, asked, stores, *remote, true)).has_value();
+        return (sent = fetch(request, asked, turn, stores, *remote, true)).has_value();
       });
       if (sent) return std::move(*sent);
       count_miss();
-      return compile_now(request, asked, std::move(turn), stores, remote);
+      return compile_now(request, asked, turn, stores, remote);
     } catch (const Interrupted&) {
       throw;  // other threads still wait: one of them leads now
     } catch (const CompilerCrashed&) {
@@ -490,31 +491,8 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
   }
 }
 
-jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& request, Stores& stores) {
-  const ProfilerRange range("compile", named(request).c_str());
-  try {
-    return m_pool.compile(request, stores.parts);
-  } catch (const CompilerCrashed& crash) {
-    // Work-around: NVRTC crashes on texts that nvcc takes.
-    // Trigger: some device code. Symptom: the worker, in which NVRTC runs, dies by a signal. Removal: NVRTC
-    // reports an error in its place, or takes the text.
-    if (!request.cuda || request.options.device_compiler != "auto") throw;
-    log().warn("{}: {}; it is compiled again, with Clang for its device code", named(request), crash.what());
-    jit::CompileRequest again = request;
-    again.options.device_compiler = "clang";
-    again.after_crash = true;
-    try {
-      jit::CompileResult result = m_pool.compile(again, stores.parts);
-      if (result.ok) return result;
-    } catch (const CompilerCrashed&) {
-      log().debug("{}: it crashed with Clang, too", named(request));
-    }
-    throw;
-  }
-}
-
-Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked, FileLock turn,
-                             Stores& stores, cache::RemoteCache* remote) {
+Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked,
+                             std::shared_ptr<FileLock> turn, Stores& stores, cache::RemoteCache* remote) {
   const cache::Key& key = asked.key;
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
@@ -562,8 +540,7 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
     if (!inputs.empty()) stores.disk.keep(cache::Kind::inputs, key, inputs, {});
   };
   if (is_hurried && made)
-    stores.later.add([&stores, asked, keep_inputs, made = std::move(*made),
-                      turn = std::make_shared<FileLock>(std::move(turn))] {
+    stores.later.add([&stores, asked, keep_inputs, made = std::move(*made), turn = std::move(turn)] {
       stores.modules.keep_on_disk(asked, made);
       keep_inputs();
       stores.tally.merge();

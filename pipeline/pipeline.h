@@ -144,11 +144,13 @@ class Pipeline final : public ForkAware {
   /// `seen`: what has been read of other places' entries.
   Module compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
                       const cache::Missing& why, Stores& stores, cache::RemoteCache* remote);
-  std::optional<Module> fetch(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
-                              cache::RemoteCache& remote, bool again = false);
+  /// `turn`, which may be null, ends when the folder has what the store brings.
+  std::optional<Module> fetch(const jit::CompileRequest& request, const cache::Request& asked,
+                              std::shared_ptr<FileLock> turn, Stores& stores, cache::RemoteCache& remote,
+                              bool again = false);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
-  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, FileLock turn,
-                     Stores& stores, cache::RemoteCache* remote);
+  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked,
+                     std::shared_ptr<FileLock> turn, Stores& stores, cache::RemoteCache* remote);
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override { m_mutex.unlock(); }

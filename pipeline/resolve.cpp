@@ -1,4 +1,5 @@
-// From a source to a request: paths, CUDA's parts, architectures and the CPU, as this machine has them.
+// From a source to a request: paths, CUDA's parts, architectures and the CPU, as this machine has them. And
+// from a request to its result, which may take a second request.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +11,12 @@
 
 #include "base/cuda/cuda_driver.h"
 #include "base/cuda/cuda_parts.h"
+#include "base/cuda/profiler.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/machine/cpu.h"
+#include "pipeline/failures.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/source_kind.h"
 
@@ -53,6 +57,32 @@ std::string folder_of(const std::vector<std::string>& folders,
     if (!folder.empty() && std::ranges::all_of(texts, is_there)) return absolute(folder);
   }
   return {};
+}
+
+/// The headers that a compile looked for in vain.
+std::vector<std::string> lacking_headers(const jit::CompileResult& result) {
+  std::vector<std::string> names;
+  for (const jit::Diagnostic& one : result.diagnostics) {
+    const std::size_t end = one.message.find("' file not found");
+    if (one.message.starts_with("'") && end != one.message.npos)
+      names.push_back(one.message.substr(1, end - 1));
+  }
+  return names;
+}
+
+/// Whether host code that did not name CUDA lacks headers that CUDA may have.
+bool lacks_headers(const jit::CompileRequest& request, const jit::CompileResult& result) {
+  return !result.ok && !request.cuda && request.cuda_parts.include_dirs.empty() &&
+         !lacking_headers(result).empty();
+}
+
+bool has_lacking_headers(const CudaParts& parts, const jit::CompileResult& result) {
+  return std::ranges::any_of(lacking_headers(result), [&](const std::string& name) {
+    return std::ranges::any_of(parts.include_dirs, [&](const std::string& folder) {
+      std::error_code error;
+      return std::filesystem::is_regular_file(folder + '/' + name, error);
+    });
+  });
 }
 
 }  // namespace
@@ -117,6 +147,35 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
     if (request.source_dir.empty()) request.source_dir = stores.disk.keep_copies(texts);
   }
   return request;
+}
+
+jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& request, Stores& stores) {
+  const ProfilerRange range("compile", named(request).c_str());
+  try {
+    jit::CompileResult result = m_pool.compile(request, stores.parts);
+    if (!lacks_headers(request, result)) return result;
+    // It reaches CUDA's headers through one on disk, which nobody reads before the compiler does.
+    jit::CompileRequest again = request;
+    again.cuda_parts = find_cuda_parts();
+    if (!has_lacking_headers(again.cuda_parts, result)) return result;
+    return m_pool.compile(again, stores.parts);
+  } catch (const CompilerCrashed& crash) {
+    // Work-around: NVRTC crashes on texts that nvcc takes.
+    // Trigger: some device code. Symptom: the worker, in which NVRTC runs, dies by a signal. Removal: NVRTC
+    // reports an error in its place, or takes the text.
+    if (!request.cuda || request.options.device_compiler != "auto") throw;
+    log().warn("{}: {}; it is compiled again, with Clang for its device code", named(request), crash.what());
+    jit::CompileRequest again = request;
+    again.options.device_compiler = "clang";
+    again.after_crash = true;
+    try {
+      jit::CompileResult result = m_pool.compile(again, stores.parts);
+      if (result.ok) return result;
+    } catch (const CompilerCrashed&) {
+      log().debug("{}: it crashed with Clang, too", named(request));
+    }
+    throw;
+  }
 }
 
 }  // namespace tarsia::pipeline

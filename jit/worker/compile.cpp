@@ -227,8 +227,8 @@ std::optional<Stage> Compile::compile_text(int number, std::vector<const SourceF
     m_reads_headers = true;
     host = compile();
   }
-  if (host.needs_unknown_references) {
-    unit.unknown_references = true;
+  if (host.needs.any()) {
+    unit.allowances = host.needs;
     if (HostResult again = compile(); again.ok) host = std::move(again);
   }
 
@@ -378,7 +378,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
       may_hold && !m_reads_headers
           ? m_worker.preludes.key_of_leading(m_request, *unit.file, *m_leading, below)
           : std::nullopt;
-  const bool reads_leading = may_hold && !unit.headers && !unit.unknown_references;
+  const bool reads_leading = may_hold && !unit.headers && !unit.allowances.any();
   unit.writes_leading = key && reads_leading;
   std::unique_ptr<HostClang> host = clang_for(unit, prelude);
   const llvm::IntrusiveRefCntPtr<SourceFileSystem> own_files = host->files();
@@ -422,7 +422,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   // A cell's answer does not wait until Clang has given back what it took, unless that is much.
   if (!is_cell || is_heavy) host.reset();
   // The text is parsed once more then, and may be parsed on top of them.
-  if (!result.ok && !result.needs_unknown_references) writer.cancel();
+  if (!result.ok && !result.needs.any()) writer.cancel();
   if (key) keep_leading(writer, *key);
   // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
   if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);

@@ -183,9 +183,6 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
                                             "asm operand",
                                             "outside of the include directories",
                                             "architecture '"};
-  const auto is_users_file = [&](const std::string& file) {
-    return std::ranges::any_of(m_slice.files, [&](const SourceFile& one) { return one.name == file; });
-  };
   // Names that the host knows, where nothing says that they are the host's alone: the slice may lack them.
   const auto is_lost = [&](llvm::StringRef name) {
     if (find_host_name(name)) return false;
@@ -199,8 +196,8 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
     const llvm::StringRef text = diagnostic.message;
     // Defined nowhere, and without a size: Clang would define it with one element.
     if (text.starts_with(k_uses)) continue;
-    if (!is_users_file(diagnostic.file)) return true;
     const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);
+    if (file == m_slice.files.end()) return true;
     if ((text.contains("expected a") || text.contains("\"__extension__\"")) &&
         may_have_gnu_extension(file->text, diagnostic.line))
       return true;

@@ -63,6 +63,24 @@ def test_constant_memory():
     assert y.tolist() == [8, 321, 24]
 
 
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_variables_that_are_only_declared_are_the_modules_own(compiler):
+    lib = inline(r"""
+    extern __constant__ float weights[4];
+    extern __device__ int counter;
+    __global__ void kernel(float* y) { y[threadIdx.x] = weights[threadIdx.x] + atomicAdd(&counter, 0); }
+    int run(const float* w, int n, float* y, cudaStream_t s) {
+      cudaMemcpyToSymbolAsync(weights, w, sizeof(weights), 0, cudaMemcpyDeviceToDevice, s);
+      cudaMemcpyToSymbolAsync(counter, &n, sizeof n, 0, cudaMemcpyHostToDevice, s);
+      kernel<<<1, 4, 0, s>>>(y);
+      return cudaStreamSynchronize(s);
+    }
+    """, device_compiler=compiler)
+    y = torch.zeros(4, device="cuda")
+    assert lib.run(torch.tensor([1.0, 2, 3, 4], device="cuda"), 10, y) == 0
+    assert y.tolist() == [11, 12, 13, 14]
+
+
 def test_device_variables():
     lib = inline(r"""
     __device__ int counter = 5;

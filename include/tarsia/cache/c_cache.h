@@ -131,10 +131,10 @@ TARSIA_API int32_t tarsia_cache_keygen(const char* path);
 /// pack is code that will run: where TARSIA_TRUST names keys, one of them has to have signed it. Then makes
 /// these GPUs ready for them; `devices` null: all that this process sees, none: CUDA is not initialised, so
 /// that the process may be forked. Reports as JSON `modules`, `known` (of these, how many an earlier replay
-/// brought), `bytes`, `signer` and `gpus`, those that are ready. Free `*json` with tarsia_free. Errors:
-/// TARSIA_ERROR if the file cannot be read; TARSIA_LOAD_ERROR for a file that is no whole pack of this build
-/// of Tarsia, or not signed as it must be; TARSIA_CUDA_ERROR for a GPU that was named and is not there; then
-/// nothing of it is used.
+/// brought), `revoked` (modules of revoked keys, which are not taken), `bytes`, `signer` and `gpus`, those
+/// that are ready. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if the file cannot be read;
+/// TARSIA_LOAD_ERROR for a file that is no whole pack of this build of Tarsia, or not signed as it must be;
+/// TARSIA_CUDA_ERROR for a GPU that was named and is not there; then nothing of it is used.
 TARSIA_API int32_t tarsia_replay(const char* path, const int32_t* devices, uint64_t n_devices, char** json);
 
 #ifdef __cplusplus

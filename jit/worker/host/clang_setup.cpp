@@ -101,10 +101,8 @@ void add_folders(const CompileRequest& request, Language language, const std::ve
     add("-internal-externc-isystem", "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem",
         "/usr/include");
   }
-  if (request.cuda) {
-    add("-internal-isystem", k_host_headers_dir);
-    if (!request.cuda_parts.include_dirs.empty()) add("-internal-isystem", k_cuda_dir);
-  }
+  if (request.cuda) add("-internal-isystem", k_host_headers_dir);
+  if (!request.cuda_parts.include_dirs.empty()) add("-internal-isystem", k_cuda_dir);
 
   // What Tarsia does not bring is the machine's.
   if (!has_system_headers(options))
@@ -161,6 +159,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
       "-fno-delete-null-pointer-checks",
       // LLVM checks nothing that Clang has made.
       "-disable-llvm-verifier",
+      // See jit/worker/host/allowances.h.
+      "-Wno-microsoft-redeclare-static",
       // Errors of Clang's that are warnings to g++.
       "-Wno-error=c++11-narrowing", "-Wno-error=register", "-Wno-error=reserved-user-defined-literal"};
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };

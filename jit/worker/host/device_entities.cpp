@@ -223,6 +223,19 @@ std::vector<clang::Decl*> kernels_so_far(const clang::ASTContext& context) {
   return all;
 }
 
+std::vector<clang::VarDecl*> define_declared_variables(clang::ASTContext& context) {
+  std::vector<clang::VarDecl*> all;
+  for_each_decl(context.getTranslationUnitDecl(), context.getSourceManager(), [&](clang::Decl* decl) {
+    auto* const variable = llvm::dyn_cast<clang::VarDecl>(decl);
+    if (!variable || variable != variable->getMostRecentDecl() || !variable->hasExternalStorage()) return;
+    if (!variable->hasAttr<clang::CUDAConstantAttr>() && !variable->hasAttr<clang::CUDADeviceAttr>()) return;
+    if (is_managed(*variable) || variable->getDefinition() || variable->getType()->isIncompleteType()) return;
+    variable->setStorageClass(clang::SC_None);
+    all.push_back(variable);
+  });
+  return all;
+}
+
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path,
                           const std::vector<clang::Decl*>& precompiled) {
   const clang::SourceManager& sources = context.getSourceManager();

@@ -22,6 +22,11 @@ namespace tarsia::jit {
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path = {},
                           const std::vector<clang::Decl*>& precompiled = {});
 
+/// Makes definitions of the user's device variables that are declared `extern` and defined nowhere, as nvcc
+/// and NVRTC do where no other device code will be linked (nvcc's warning 20044). Gives them. The caller
+/// calls it before list_device_entities().
+std::vector<clang::VarDecl*> define_declared_variables(clang::ASTContext& context);
+
 /// The kernels that were parsed so far, and templates of them, in order.
 std::vector<clang::Decl*> kernels_so_far(const clang::ASTContext& context);
 

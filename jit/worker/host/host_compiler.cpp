@@ -33,6 +33,7 @@
 #include "jit/worker/code/traps.h"
 #include "jit/worker/exports/export_text.h"
 #include "jit/worker/exports/exports.h"
+#include "jit/worker/host/allowances.h"
 #include "jit/worker/host/argument_order.h"
 #include "jit/worker/host/cell_parse.h"
 #include "jit/worker/host/clocks.h"
@@ -43,7 +44,6 @@
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/leading_parse.h"
 #include "jit/worker/host/pragmas.h"
-#include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
@@ -112,7 +112,7 @@ class HostConsumer final : public clang::SemaConsumer {
   void InitializeSema(clang::Sema& sema) override {
     m_shared.sema = &sema;
     if (m_shared.unit.headers) name_leading_text(m_shared);
-    if (m_shared.unit.unknown_references) take_unknown_references(sema);
+    allow(m_shared.unit.allowances, sema);
     if (m_shared.cell) m_shared.checks = std::make_unique<StatementChecks>(sema);
     if (!m_shared.cuda()) return;
     demand_blocks(sema.getASTContext());
@@ -197,6 +197,7 @@ class HostConsumer final : public clang::SemaConsumer {
 
   void HandleTranslationUnit(clang::ASTContext& context) override {
     HostResult& result = m_shared.result;
+    end_allowances(m_shared.unit.allowances, m_clang.getLangOpts());
     result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
     forget_passed_over(m_clang.getDiagnostics(), m_shared.diagnostics);
     if (m_shared.cuda() && m_shared.closed_braces == 0 && !m_clang.getDiagnostics().hasErrorOccurred()) {
@@ -579,7 +580,7 @@ HostResult HostClang::compile(const HostUnit& unit, const HostHooks& hooks) {
     result.needs_openmp = true;
     return result;
   }
-  result.needs_unknown_references = m_collector->met_unknown_reference();
+  result.needs = m_collector->needs();
   result.diagnostics = m_collector->take();
   if (m_collector->getNumErrors() > 0) explain_errors_of_cell(*unit.request, result.diagnostics);
   result.diagnostics.insert(result.diagnostics.end(), result.open_braces.begin(), result.open_braces.end());

@@ -36,8 +36,8 @@ struct HostUnit {
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
   /// CUDA: the headers of the text's that the prelude holds, if any.
   std::shared_ptr<const HeaderItems> headers;
-  bool unknown_references = false;  ///< constant expressions may name references to unknown objects
-  bool writes_leading = false;      ///< HostHooks::on_leading may write what was parsed
+  Allowances allowances;
+  bool writes_leading = false;  ///< HostHooks::on_leading may write what was parsed
 };
 
 /// Leading includes in a precompiled form. The lists are as in PreludeLayer.
@@ -70,7 +70,7 @@ struct HostResult {
   bool has_effects = false;  ///< the user's text has something that runs when the module is loaded
   /// OpenMP is off, and a file has a pragma of OpenMP's: nothing was compiled. Ask again with openmp.
   bool needs_openmp = false;
-  bool needs_unknown_references = false;  ///< HostUnit::unknown_references may help
+  Allowances needs;  ///< HostUnit::allowances that may help
   /// What is kept with the precompiled headers is damaged: nothing was compiled. Ask again without them.
   bool needs_headers = false;
   /// "file:line" of functions, which the device tables define: see export_text().

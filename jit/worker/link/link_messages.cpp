@@ -39,6 +39,12 @@ bool is_device_function(llvm::StringRef name, const std::vector<std::string>& fo
   return false;
 }
 
+/// Whether it is named as functions of the CUDA runtime are: cudaMalloc.
+bool is_of_runtime(llvm::StringRef symbol) {
+  return symbol.consume_front("cuda") && !symbol.empty() && llvm::isUpper(symbol.front()) &&
+         llvm::all_of(symbol, llvm::isAlnum);
+}
+
 class Reader {
  public:
   Reader(const std::map<std::string, std::string>& names, const std::vector<std::string>& cuda_folders)
@@ -98,6 +104,8 @@ class Reader {
       diagnostic.message = "'" + symbol.str() +
                            "' is a function of the device, and host code calls it: a function of both sides "
                            "may do so behind `#ifdef __CUDA_ARCH__`";
+    } else if (undefined && m_cuda_folders.empty() && is_of_runtime(symbol)) {
+      diagnostic.message += ", of the CUDA runtime; name it: libraries=['cudart']";
     } else if (undefined) {
       diagnostic.message += "; define it, or name the library that does in `libraries`";
     }

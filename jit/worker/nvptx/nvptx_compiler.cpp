@@ -23,9 +23,9 @@
 #include "jit/worker/device/diagnostic_list.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/ptxas_log.h"
+#include "jit/worker/host/allowances.h"
 #include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/pragmas.h"
-#include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/nvptx/device_module.h"
 #include "jit/worker/nvptx/nvjitlink.h"
@@ -63,8 +63,8 @@ struct Task {
   std::string libdevice;  ///< its bytes; empty if there is none
   Pass& pass;
   std::vector<std::pair<std::string, double>>& timings;
-  bool& invalid;            ///< set where a header on disk is no text
-  bool unknown_references;  ///< constant expressions may name references to unknown objects
+  bool& invalid;  ///< set where a header on disk is no text
+  Allowances allowances;
   bool is_cancelled() const { return cancelled && *cancelled; }
 };
 
@@ -94,6 +94,8 @@ void note_variables(clang::ASTContext& context, clang::Decl* decl) {
     for (clang::Decl* inner : scope->decls()) note_variables(context, inner);
   auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
   if (!variable || variable->isTemplated() || !variable->hasGlobalStorage()) return;
+  // A declaration of a class that is not defined (yet): nothing can use it.
+  if (context.getBaseElementType(variable->getType())->isIncompleteType()) return;
   // A constexpr variable is __constant__ without a word of the user's. The host has its own; and the code
   // generator takes a time that grows with the square of the number of variables here.
   const auto* on_device = variable->getAttr<clang::CUDADeviceAttr>();
@@ -116,7 +118,7 @@ class Consumer final : public clang::SemaConsumer {
     m_generator->Initialize(context);
   }
   void InitializeSema(clang::Sema& sema) override {
-    if (m_task.unknown_references) take_unknown_references(sema);
+    allow(m_task.allowances, sema);
     // Statements of a session's cell stand outside of functions, and run on the host.
     if (m_task.unit.request->options.cell.empty()) return;
     sema.CUDA().CurCUDATargetCtx.Target = clang::CUDAFunctionTarget::Host;
@@ -155,6 +157,7 @@ class Consumer final : public clang::SemaConsumer {
 
   void HandleTranslationUnit(clang::ASTContext& context) override {
     m_task.timings.emplace_back("clang parse", milliseconds_since(m_start));
+    end_allowances(m_task.allowances, m_clang.getLangOpts());
     const clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
     // The client may know of errors that Clang has passed over.
     const bool failed = diagnostics.hasErrorOccurred() || m_clang.getDiagnosticClient().getNumErrors() != 0;
@@ -166,6 +169,9 @@ class Consumer final : public clang::SemaConsumer {
     for (clang::FunctionDecl* kernel : m_kernels)
       if (!left_out.contains(mangled_name(context, *kernel)))
         m_generator->HandleTopLevelDecl(clang::DeclGroupRef(kernel));
+    if (m_task.unit.request->options.cell.empty())
+      for (clang::VarDecl* variable : define_declared_variables(context))
+        m_generator->HandleTopLevelDecl(clang::DeclGroupRef(variable));
     m_generator->HandleTranslationUnit(context);
     if (diagnostics.hasErrorOccurred()) return;
     const std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
@@ -379,9 +385,9 @@ class Compile {
     Pass pass;
     DeviceResult& result = m_result.device;
     std::string prelude;
-    const auto parse = [&](bool unknown_references) {
+    const auto parse = [&](const Allowances& allowances) {
       pass = Pass();
-      Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, unknown_references};
+      Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, allowances};
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
       collector.find_header_remedies([&](llvm::StringRef name) { return header_remedy(name, m_request); });
@@ -395,9 +401,10 @@ class Compile {
     on_large_stack([&] {
       prelude = find_prelude(arch);
       m_files->add_text(main_path, prelude.empty() ? text : below, m_unit.file->text);
-      DiagnosticCollector collector = parse(false);
-      if (collector.met_unknown_reference())
-        if (DiagnosticCollector again = parse(true); again.getNumErrors() == 0) collector = std::move(again);
+      DiagnosticCollector collector = parse({});
+      if (collector.needs().any())
+        if (DiagnosticCollector again = parse(collector.needs()); again.getNumErrors() == 0)
+          collector = std::move(again);
       // Work-around: Clang refuses types without `typename` that nvcc's parser takes for values, and then for
       // the types that it finds.
       // Trigger: `static_assert(sizeof(T::type) != 1)` in a template of device code. Symptom: "missing
@@ -410,7 +417,7 @@ class Compile {
         for (int round = 0; round < k_most_rounds && !again.missing_typenames().empty(); ++round) {
           for (const auto& [path, places] : again.missing_typenames())
             m_files->insert(path, places, "typename ");
-          again = parse(collector.met_unknown_reference());
+          again = parse(collector.needs());
         }
         if (again.getNumErrors() == 0) collector = std::move(again);
       }

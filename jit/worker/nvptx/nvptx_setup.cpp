@@ -91,6 +91,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
                                    "-fno-caret-diagnostics",
                                    "-disable-llvm-verifier",
                                    "-discard-value-names",
+                                   "-Wno-microsoft-redeclare-static",
                                    "-Wno-error=c++11-narrowing",
                                    "-Wno-error=register",
                                    "-Wno-error=reserved-user-defined-literal"};

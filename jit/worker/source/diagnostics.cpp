@@ -99,7 +99,7 @@ llvm::StringRef whole_text(const clang::SourceManager& sources, clang::SourceLoc
 }
 
 // Whether it is a note that a reference to an unknown object made a constant expression fail: see
-// jit/worker/host/unknown_references.h.
+// jit/worker/host/allowances.h.
 bool blames_unknown_reference(const clang::Diagnostic& info) {
   if (info.getID() == clang::diag::note_constexpr_function_param_value_unknown) return true;
   if (info.getID() != clang::diag::note_constexpr_var_init_non_constant || info.getNumArgs() == 0 ||
@@ -108,6 +108,15 @@ bool blames_unknown_reference(const clang::Diagnostic& info) {
   const auto* named = reinterpret_cast<const clang::NamedDecl*>(info.getRawArg(0));
   const auto* variable = llvm::dyn_cast_or_null<clang::ValueDecl>(named);
   return variable && variable->getType()->isReferenceType();
+}
+
+// Whether it is the error of a function template that is declared without `static`, and then with it.
+bool blames_static_template(const clang::Diagnostic& info) {
+  if (info.getID() != clang::diag::err_static_non_static || info.getNumArgs() == 0 ||
+      info.getArgKind(0) != clang::DiagnosticsEngine::ak_nameddecl)
+    return false;
+  const auto* named = reinterpret_cast<const clang::NamedDecl*>(info.getRawArg(0));
+  return named->isTemplated() || llvm::isa<clang::FunctionTemplateDecl>(named);
 }
 
 }  // namespace
@@ -159,7 +168,8 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;
   if (level == Level::Note && !m_follow) return;
-  m_met_unknown_reference |= !m_takes_unknown_references && blames_unknown_reference(info);
+  m_needs.unknown_references |= !m_has.unknown_references && blames_unknown_reference(info);
+  m_needs.static_templates |= !m_has.static_templates && blames_static_template(info);
   if (info.getID() == clang::diag::warn_pragma_omp_ignored) {
     m_met_openmp = true;
     m_follow = false;

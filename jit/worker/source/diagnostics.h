@@ -19,6 +19,14 @@ std::string user_name(llvm::StringRef path);
 /// The remedy for a header that was not found, from "; " on; or empty.
 using HeaderRemedy = std::function<std::string(llvm::StringRef name)>;
 
+/// What a text needs that Clang does not take at first: see jit/worker/host/allowances.h.
+struct Allowances {
+  bool unknown_references = false;  ///< constant expressions may name references to unknown objects
+  bool static_templates = false;    ///< `static` may follow a function template's declaration without it
+
+  bool any() const { return unknown_references || static_templates; }
+};
+
 /// Collects Clang's reports. Tarsia appends to `main_text`; a report about a place behind the user's text
 /// is placed at its end. A report of a missing header names the options that help.
 class DiagnosticCollector final : public clang::DiagnosticConsumer {
@@ -27,7 +35,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   /// The main text has changed behind what was read so far, and so may have its file's name.
   void set_main_text(std::string main_file, llvm::StringRef main_text);
   void BeginSourceFile(const clang::LangOptions& options, const clang::Preprocessor*) override {
-    m_takes_unknown_references = options.CPlusPlus23;
+    m_has = {.unknown_references = options.CPlusPlus23 != 0, .static_templates = options.MicrosoftExt != 0};
     m_standard = options.CPlusPlus23   ? 23
                  : options.CPlusPlus20 ? 20
                  : options.CPlusPlus17 ? 17
@@ -48,8 +56,8 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   /// Where nvcc takes a type without `typename`, and Clang took no type: files, and places in what was
   /// served.
   const std::map<std::string, std::set<size_t>>& missing_typenames() const { return m_missing_typenames; }
-  /// An error would not be one if constant expressions could name references to unknown objects.
-  bool met_unknown_reference() const { return m_met_unknown_reference; }
+  /// An error would not be one with these.
+  const Allowances& needs() const { return m_needs; }
 
  private:
   void tell_missing_method(llvm::StringRef note);
@@ -61,7 +69,8 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   HeaderRemedy m_header_remedy;
   std::map<std::string, std::set<size_t>> m_missing_typenames;
   bool m_passed_over = false;
-  bool m_met_openmp = false, m_takes_unknown_references = false, m_met_unknown_reference = false;
+  bool m_met_openmp = false;
+  Allowances m_has, m_needs;
   bool m_follow = false;  // whether notes belong to a diagnostic that was kept
   std::string m_refuted;  // Clang's guess at a name, where a known one is meant; of the last error
   std::vector<Diagnostic> m_diagnostics;

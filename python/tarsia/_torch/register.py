@@ -9,6 +9,7 @@ definition goes, but a kernel that is never called stays (_keep_record).
 """
 
 import atexit
+import hashlib
 import threading
 
 import torch
@@ -83,6 +84,7 @@ class _Operator:
 _lock = threading.RLock()
 _operators = {}  # "tarsia::relu": _Operator
 _keepers = {}  # namespace: a Library that stays
+_tags = ["", ""]  # the user's part of PyTorch's tag, and what stands there since _tell_caches()
 
 
 def install(namespace, name, overloads):
@@ -94,6 +96,7 @@ def install(namespace, name, overloads):
             for mine, new in zip(old.overloads, overloads):
                 mine.cell.take(new.cell)
             old.active = True
+            _tell_caches()
             return getattr(getattr(torch.ops, namespace), name)
         version = 1
         if old:
@@ -112,7 +115,29 @@ def install(namespace, name, overloads):
         if version > 1:
             for short, overload in named.items():
                 setattr(packet, short or "default", getattr(packet, overload))
+        _tell_caches()
         return packet
+
+
+def _tell_caches():
+    """Puts the schemas and versions of all operators into the keys under which PyTorch keeps compiled graphs on disk.
+
+    Work-around: PyTorch's key of a graph has the names of operators, without their schemas.
+    Trigger: an operator has another schema, or another version, than when a process before this one compiled the
+    graph. Symptom: a graph that calls an overload which this process lacks, or that takes a tensor as unwritten.
+    Removal: the key has the schemas of the operators that a graph calls.
+    """
+    config = getattr(torch.compiler, "config", None)
+    now = getattr(config, "cache_key_tag", None)
+    if not isinstance(now, str):  # a PyTorch without the tag
+        return
+    if now != _tags[1]:  # the user has set it
+        _tags[0] = now
+    told = repr([(name, one.version, [(overload.schema.text(overload.overload), overload.ordered, overload.autocast)
+                                      for overload in one.overloads])
+                 for name, one in sorted(_operators.items())])
+    _tags[1] = f"{_tags[0]} tarsia:{hashlib.sha256(told.encode()).hexdigest()[:16]}".lstrip()
+    config.cache_key_tag = _tags[1]
 
 
 def _destroy(library):

@@ -2,6 +2,8 @@
 call: calls of those that are the device's alone are refused, as by nvcc."""
 
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -21,6 +23,12 @@ def cuda_folders():
                    and pathlib.Path(line["path"], "cuda_runtime.h").exists()})
 
 
+@pytest.fixture
+def cuda():
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("no CUDA headers or no NVRTC")
+
+
 @pytest.mark.parametrize("through_a_link", [False, True])
 def test_it_is_as_if_they_did_not(tmp_path, through_a_link):
     folders = cuda_folders()
@@ -34,6 +42,24 @@ def test_it_is_as_if_they_did_not(tmp_path, through_a_link):
     assert again.origin == "memory" and again.answer() == 42
 
 
+def test_a_cpp_source_reaches_them_through_a_header_of_its_own(cuda, tmp_path):
+    (tmp_path / "mine.h").write_text("#include <cuda_runtime.h>\n"
+                                     "inline int answer() { int n = 0; return cudaGetDeviceCount(&n) * 0 + 5; }\n")
+    source = f'#include "mine.h"\nint f() {{ return answer(); }}\n// {tmp_path}\n'
+    with pytest.raises(tarsia.CompileError, match=r"undefined symbol: cudaGetDeviceCount, of the CUDA runtime; name it: libraries=\['cudart'\]"):
+        tarsia.load_inline(source, include_dirs=[tmp_path])
+    options = {"include_dirs": [str(tmp_path)], "libraries": ["cudart"]}
+    lib = tarsia.load_inline(source, **options)
+    assert (lib.origin, lib.f()) == ("compiled", 5)
+    program = f"import tarsia; lib = tarsia.load_inline({source!r}, **{options!r}); print(lib.origin, lib.f())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "disk 5\n", done.stderr
+    (tmp_path / "mine.h").write_text("#include <cuda_runtime.h>\n#include <nowhere.h>\n")
+    with pytest.raises(tarsia.CompileError, match="'nowhere.h' file not found") as caught:
+        tarsia.load_inline(source, include_dirs=[tmp_path])
+    assert "cuda_runtime" not in str(caught.value)
+
+
 def test_another_folder_of_headers_is_the_sources_own(tmp_path):
     (tmp_path / "cuda_fp16.h").write_text("#pragma once\n#define ANSWER 7\n")
     lib = tarsia.load_inline("#include <cuda_fp16.h>\n__global__ void k(int* x) { *x = ANSWER; }\nint f() { return ANSWER; }\n",
@@ -42,12 +68,6 @@ def test_another_folder_of_headers_is_the_sources_own(tmp_path):
 
 
 KERNEL = "\n__global__ void kernel(float* x) { x[0] = 1; }\n"
-
-
-@pytest.fixture
-def cuda():
-    if not tarsia.doctor()["works"]["cuda"]:
-        pytest.skip("no CUDA headers or no NVRTC")
 
 
 def refused(source, **options):

@@ -94,9 +94,7 @@ def test_compile_takes_a_path(tmp_path):
 
 
 def test_headers_of_libraries_say_what_to_do(tmp_path):
-    (tmp_path / "mine.h").write_text("#include <cuda_runtime_api.h>\n")
-    for source, remedy, system in (('#include "mine.h"\nint f();', "write #include <cuda_runtime.h> there, too", "own"),
-                           ("#include <Eigen/Dense>\nint f();", "/usr/include/eigen3", "own"),
+    for source, remedy, system in (("#include <Eigen/Dense>\nint f();", "/usr/include/eigen3", "own"),
                            ("#include <c10/cuda/impl/cuda_cmake_macros.h>\nint f();", "install one that was built for CUDA", "system")):
         with pytest.raises(tarsia.CompileError, match=remedy):
             tarsia.load_inline(source, include_dirs=[tmp_path], host_headers=system)

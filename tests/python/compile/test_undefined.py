@@ -69,6 +69,23 @@ def test_a_name_of_python_that_the_process_lacks_is_an_error_that_says_so():
         tarsia.load_inline('extern "C" int Py_NoSuchThing();\nint f() { return Py_NoSuchThing(); }')
 
 
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_device_variables_that_are_only_declared_are_defined_as_by_nvcc(tmp_path, compiler):
+    (tmp_path / "own.h").write_text("extern __device__ float of_header[2];\n")
+    lib = tarsia.load_inline("""
+    #include "own.h"
+    extern __constant__ float table[4];
+    namespace ns { extern __device__ int counter; }
+    extern __device__ int later;
+    struct Unknown;
+    extern __device__ Unknown of_unknown_size;
+    __global__ void k(float* x) { x[0] = table[1] + ns::counter + later + of_header[1]; }
+    int set(const float* w) { return cudaMemcpyToSymbol(table, w, 16) + cudaMemcpyToSymbol(of_header, w, 8); }
+    __device__ int later = 7;
+    """, device_compiler=compiler, include_dirs=[tmp_path])
+    assert sorted(lib.globals) == ["later", "ns::counter", "of_header", "table"]
+
+
 def test_another_word_is_refused():
     with pytest.raises(tarsia.ArgumentValueError, match="undefined must be 'error' or 'load', got 'ignore'"):
         tarsia.load_inline("int f() { return 1; }", undefined="ignore")

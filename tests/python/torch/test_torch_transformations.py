@@ -1,6 +1,8 @@
 """Operators of PyTorch in compiled graphs, exported programs, vmap, autocast, on meta tensors and in threads."""
 
+import os
 import subprocess
+import sys
 
 import pytest
 from threads import at_once
@@ -42,6 +44,43 @@ def needs_a_compiler():
         subprocess.run(["g++", "--version"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("inductor needs g++")
+
+
+KEPT_BY_PYTORCH = """
+import sys
+import torch
+import tarsia
+
+SOURCES = {
+    "reads": "void put(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i]; }",
+    "writes": "void put(float* x, float* y, int n) { for (int i = 0; i < n; ++i) { y[i] = x[i]; x[i] = 5; } }",
+}
+for name in sys.argv[1:]:
+    tarsia.torch.register(tarsia.load_inline(SOURCES[name]).put)
+
+def model(x):
+    x, y = x + 1, torch.zeros_like(x)
+    torch.ops.tarsia.put(x, y, x.numel())
+    return x + y
+
+print(torch.compile(model, fullgraph=True)(torch.ones(3)).tolist(), torch.compiler.config.cache_key_tag)
+"""
+
+
+def test_graphs_that_other_processes_compiled(tmp_path):
+    needs_a_compiler()
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "TORCH_COMPILE_CACHE_KEY_TAG": "mine"}
+
+    def run(*names):
+        done = subprocess.run([sys.executable, "-c", KEPT_BY_PYTORCH, *names], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        result, _, tag = done.stdout.rpartition(" mine tarsia:")
+        assert len(tag.strip()) == 16
+        return result
+
+    assert run("reads", "writes") == "[7.0, 7.0, 7.0]"  # of put.version2, which the processes below lack
+    assert run("reads") == "[4.0, 4.0, 4.0]"
+    assert run("writes") == "[7.0, 7.0, 7.0]"
 
 
 def test_exported_programs():

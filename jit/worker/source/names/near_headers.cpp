@@ -146,18 +146,14 @@ std::string near_header(llvm::StringRef name, const CompileRequest& request) {
   return search.found();
 }
 
-}  // namespace
-
-namespace {
-
 /// Of libraries whose headers have a folder of their own, and of what a machine has only in part.
 std::string library_remedy(llvm::StringRef name, const CompileRequest& request) {
   const bool is_cudas = llvm::any_of(
       std::initializer_list<llvm::StringRef>{"cuda", "cub/", "thrust/", "cooperative_groups", "nv/target"},
       [&](llvm::StringRef begin) { return name.starts_with(begin); });
   if (is_cudas && !request.cuda && request.cuda_parts.include_dirs.empty())
-    return "; it is CUDA's, whose folder a C++ source has once its own text uses CUDA: write "
-           "#include <cuda_runtime.h> there, too";
+    return "; it is CUDA's: `pip install " + wheel_name("nvidia-cuda-runtime", 0) + " " +
+           wheel_name("nvidia-cuda-crt", 0) + "`, or set TARSIA_CUDA_HOME to a CUDA toolkit";
   if (name == "c10/cuda/impl/cuda_cmake_macros.h")
     return "; a PyTorch that was built without CUDA lacks it: install one that was built for CUDA";
   if (name.starts_with("Eigen/"))

@@ -119,13 +119,13 @@ TEST(Parallel, a_thread_that_is_free_helps_a_loop_that_began_beside_another) {
     std::thread::id first = std::this_thread::get_id(), second{};
   } both;
   // The second loop's thread begins with one of its two pieces, and stays there until another thread, which
-  // the first loop has had, has taken the other piece.
+  // the first loop may have had, has taken the other piece. Neither takes both.
   std::thread second([&] {
     const auto body = [](void* with, std::int64_t, std::int64_t) {
       auto& b = *static_cast<Both*>(with);
-      if (std::this_thread::get_id() != b.second) return b.helped.set();
-      b.second_began.set();
-      if (!b.helped.wait()) b.ok = false;
+      const bool helps = std::this_thread::get_id() != b.second;
+      (helps ? b.helped : b.second_began).set();
+      if (!(helps ? b.second_began : b.helped).wait()) b.ok = false;
     };
     both.second = std::this_thread::get_id();
     parallel(2, 1, body, &both);

@@ -351,6 +351,28 @@ TEST_F(HostCompilerTest, constant_expressions_may_name_unknown_references_as_for
   EXPECT_THAT(errors(wrong), HasSubstr("must be initialized by a constant expression"));
 }
 
+TEST_F(HostCompilerTest, a_header_of_cuda_that_the_request_lacks_says_how_to_install_it) {
+  const CompileResult result = compile(request("a.cc", "#include <cuda_runtime_api.h>\nint f();\n"));
+  EXPECT_THAT(errors(result), HasSubstr("it is CUDA's: `pip install nvidia-cuda-runtime"));
+}
+
+TEST_F(HostCompilerTest, a_template_may_be_static_behind_its_declaration_as_for_gcc) {
+  CompileRequest asked = request("a.cc",
+                                 "#include \"h.h\"\nint f() { return g<3>(1); }\n"
+                                 "template <int n> static int g(int x) { return n * x; }\n");
+  asked.headers.push_back({"h.h", "template <int n> int g(int x);\n"});
+  const CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_TRUE(result.diagnostics.empty()) << errors(result);
+  Opened library(result.module);
+  tarsia_value out = {};
+  library.function("f")->call(nullptr, 0, &out);
+  EXPECT_EQ(out.i, 3);
+  // g++ refuses it of functions that are no templates.
+  const CompileResult wrong = compile(request("a.cc", "int g();\nstatic int g() { return 1; }\n"));
+  EXPECT_THAT(errors(wrong), HasSubstr("static declaration of 'g' follows non-static declaration"));
+}
+
 TEST_F(HostCompilerTest, a_prelude_is_made_once_and_changes_nothing) {
   std::string text =
       "#include <vector>\n#include <map>\nstd::vector<int> f(std::vector<int> v) { return v; }\n";

@@ -78,6 +78,16 @@ TEST_F(NvptxTest, variables_have_symbols_also_if_they_are_static_or_managed) {
   EXPECT_THAT(result.ptx, HasSubstr(".attribute(.managed)"));
 }
 
+TEST_F(NvptxTest, templates_may_be_static_behind_their_declaration) {
+  const NvptxResult result = device(
+      "template <class T> __device__ T twice(T x);\ntemplate <class T> __global__ void k(T* x);\n"
+      "void launch(float* x) { k<<<1, 1>>>(x); }\n"
+      "template <class T> static __device__ T twice(T x) { return 2 * x; }\n"
+      "template <class T> static __global__ void k(T* x) { *x = twice(*x); }\n");
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.symbols, testing::ElementsAre("_Z1kIfEvPT_"));
+}
+
 TEST_F(NvptxTest, constants_that_are_not_marked_for_the_device_have_no_symbols) {
   const NvptxResult result = device(
       "template <int N> inline constexpr int v = N;\nstruct S { static constexpr int n = v<2>; };\n"

@@ -170,6 +170,17 @@ TEST_F(SplitTest, variables_are_listed) {
   EXPECT_EQ(slice.variables[2].name, "::ns::m");
 }
 
+TEST_F(SplitTest, variables_that_are_only_declared_are_listed_where_they_have_a_size) {
+  DeviceSlice slice = split(
+      "extern __constant__ float coef[16];\nextern __device__ int sizes[];\nextern __device__ int later;\n"
+      "__global__ void k(float* x) { x[0] = coef[1] + sizes[1] + later; }\n"
+      "__device__ int later = 3;\n");
+  ASSERT_EQ(slice.variables.size(), 2u);
+  EXPECT_EQ(slice.variables[0].name, "::coef");
+  EXPECT_EQ(slice.variables[0].bytes, 64u);
+  EXPECT_EQ(slice.variables[1].name, "::later");
+}
+
 TEST_F(SplitTest, an_edit_of_a_kernel_leaves_the_hosts_text) {
   std::string host = "void run(float* x) { k<<<1, 1>>>(x); }\n";
   DeviceSlice before = split("__global__ void k(float* x) { x[0] = 1; }\n" + host);
