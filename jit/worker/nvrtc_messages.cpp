@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "jit/worker/device_limits.h"
+#include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/names/words.h"
 
 namespace tarsia::jit {
@@ -141,6 +142,10 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
     if (diagnostic.message.starts_with("ptxas: Unresolved extern variable")) {
       explain_unresolved(diagnostic, k_uses,
                          "define it here, with its size, marked __device__ or __constant__");
+      continue;
+    }
+    if (diagnostic.message.starts_with("device-side kernel launch could not be processed")) {
+      diagnostic.message = k_no_device_runtime;
       continue;
     }
     const HostName* found = find_host_name(missing_name(diagnostic.message));

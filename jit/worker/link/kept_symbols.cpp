@@ -44,6 +44,7 @@ class Keeper {
         const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
         const std::string* wanted = m_wanted.empty() ? nullptr : find_wanted(name);
         if (wanted) (is_local ? m_static : m_found).insert(*wanted);
+        if (!wanted && !m_wanted.empty()) note_kernel(name);
         if (is_local) return;
         const bool is_python = name.starts_with("PyInit_") || name.starts_with("PyInitU_");
         if (wanted || is_python)
@@ -76,7 +77,20 @@ class Keeper {
     return found == m_wanted.end() ? nullptr : &*found;
   }
 
+  /// Of a kernel, the host has a function that launches it.
+  void note_kernel(std::string_view symbol) {
+    constexpr std::string_view k_launches = "__device_stub__";
+    if (symbol.find(k_launches) == symbol.npos) return;
+    std::string name = qualified_name(symbol);
+    if (const std::size_t at = name.find(k_launches); at != name.npos)
+      m_kernels.insert(name.erase(at, k_launches.size()));
+  }
+
   std::string missing(const std::string& name) const {
+    if (m_kernels.contains(name))
+      return "exports: '" + name +
+             "' is a kernel, which a library has without that: take it away. Symbols that are kept are those "
+             "of the host's functions and variables";
     if (m_static.contains(name))
       return "exports: '" + name +
              "' is static or in a namespace without a name, so no other library can find it: take that away";
@@ -86,7 +100,7 @@ class Keeper {
   }
 
   std::set<std::string, std::less<>> m_wanted;
-  std::set<std::string> m_found, m_static, m_kept;
+  std::set<std::string> m_found, m_static, m_kept, m_kernels;
 };
 
 }  // namespace

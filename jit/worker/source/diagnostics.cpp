@@ -200,6 +200,12 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
         "; a header that includes itself begins with #pragma once, or guards itself by a macro";
   if (text.str().starts_with("too few execution configuration arguments"))
     diagnostic.message = "a kernel launch needs a grid and a block: write k<<<grid, block>>>(...)";
+  if (text.str().starts_with("kernel launch from __device__ or __global__ function"))
+    diagnostic.message = k_no_device_runtime;
+  if (info.getID() == clang::diag::err_variable_object_no_init)
+    diagnostic.message += ", as g++ lets it be: declare it without an initializer, and fill it behind that";
+  if (info.getID() == clang::diag::err_ovl_ambiguous_oper_binary)
+    diagnostic.message += "; g++ may warn of it alone: cast an operand to the type that is meant";
   if (info.getID() == clang::diag::err_function_needs_feature ||
       info.getID() == clang::diag::err_builtin_needs_feature)
     diagnostic.message +=

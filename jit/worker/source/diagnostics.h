@@ -27,6 +27,12 @@ struct Allowances {
   bool any() const { return unknown_references || static_templates; }
 };
 
+/// What is told of a kernel that launches a kernel.
+inline constexpr char k_no_device_runtime[] =
+    "a kernel launches a kernel (dynamic parallelism), for which Tarsia has no device runtime: launch it "
+    "from a "
+    "host function";
+
 /// Collects Clang's reports. Tarsia appends to `main_text`; a report about a place behind the user's text
 /// is placed at its end. A report of a missing header names the options that help.
 class DiagnosticCollector final : public clang::DiagnosticConsumer {

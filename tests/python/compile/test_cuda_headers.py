@@ -96,6 +96,12 @@ def test_a_device_function_in_a_host_function_is_an_error(cuda, device, body):
     assert refused(body) == [(2, told(device, "f"))]
 
 
+def test_a_kernel_that_launches_a_kernel_is_an_error_that_says_so(cuda):
+    for options in ({}, {"device_compiler": "clang"}):
+        with pytest.raises(tarsia.CompileError, match="a kernel launches a kernel .dynamic parallelism., for which Tarsia has no device runtime"):
+            tarsia.load_inline("__global__ void a(float* x) { *x = 1; }\n__global__ void b(float* x) { a<<<1, 1>>>(x); }\n", **options)
+
+
 def test_it_is_found_in_lambdas_members_instantiations_and_headers(cuda):
     assert refused("""template <class T> T g(const T* x) {
   return __ldg(x); }

@@ -83,6 +83,12 @@ def test_a_name_that_cannot_be_shown_is_an_error_that_says_why(name, words):
         tarsia.load_inline(SOURCE, exports=["c_function", name])
 
 
+def test_a_kernel_needs_no_export():
+    source = "namespace n { template <class T> __global__ void k(T* x) { *x = 1; }\n__global__ void one(float* x) { *x = 1; } }\n"
+    with pytest.raises(tarsia.CompileError, match="'n::one' is a kernel, which a library has without that: take it away"):
+        tarsia.load_inline(source, exports=["n::one"])
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", 'a"b', "a\\b"])
 def test_what_is_no_name_is_refused(name):
     with pytest.raises(tarsia.ArgumentValueError, match="exports: .* is no name of a function or variable"):

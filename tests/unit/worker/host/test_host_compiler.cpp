@@ -356,6 +356,17 @@ TEST_F(HostCompilerTest, a_header_of_cuda_that_the_request_lacks_says_how_to_ins
   EXPECT_THAT(errors(result), HasSubstr("it is CUDA's: `pip install nvidia-cuda-runtime"));
 }
 
+TEST_F(HostCompilerTest, what_gcc_takes_and_clang_does_not_has_a_remedy) {
+  for (const auto& [text, says] : {
+           std::pair{"int g(int n) { int a[n] = {}; return a[0]; }\n", "declare it without an initializer"},
+           std::pair{"struct F { int d; operator unsigned() const { return d; } };\n"
+                     "unsigned operator%(unsigned n, const F& f) { return n % f.d; }\n"
+                     "unsigned g(int t) { F n{3}; return t % n; }\n",
+                     "cast an operand to the type that is meant"},
+       })
+    EXPECT_THAT(errors(compile(request("a.cc", text))), HasSubstr(says));
+}
+
 TEST_F(HostCompilerTest, a_template_may_be_static_behind_its_declaration_as_for_gcc) {
   CompileRequest asked = request("a.cc",
                                  "#include \"h.h\"\nint f() { return g<3>(1); }\n"
