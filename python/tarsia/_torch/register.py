@@ -70,10 +70,13 @@ class Overload:
 
 
 class _Operator:
-    """What is defined under a name. `version` counts its definitions; inactive: it was taken out."""
+    """What is defined under a name. `version` counts its definitions; inactive: it was taken out. `digest` is of all
+    that graphs are compiled by."""
 
-    def __init__(self, library, overloads, version):
+    def __init__(self, qualified, library, overloads, version):
         self.library, self.overloads, self.version, self.active = library, overloads, version, True
+        told = repr((qualified, version, [(one.schema.text(one.overload), one.ordered, one.autocast) for one in overloads]))
+        self.digest = int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
 
     def empty(self):
         self.active = False
@@ -85,6 +88,7 @@ _lock = threading.RLock()
 _operators = {}  # "tarsia::relu": _Operator
 _keepers = {}  # namespace: a Library that stays
 _tags = ["", ""]  # the user's part of PyTorch's tag, and what stands there since _tell_caches()
+_digests = [0]  # of all operators, as one
 
 
 def install(namespace, name, overloads):
@@ -96,13 +100,14 @@ def install(namespace, name, overloads):
             for mine, new in zip(old.overloads, overloads):
                 mine.cell.take(new.cell)
             old.active = True
-            _tell_caches()
+            _tell_caches()  # the user may have set the tag since
             return getattr(getattr(torch.ops, namespace), name)
         version = 1
         if old:
             _destroy(old.library)
             old.empty()
             del _operators[qualified]
+            _digests[0] ^= old.digest
             version = old.version + 1
         library = torch.library.Library(namespace, "FRAGMENT")
         try:
@@ -110,7 +115,8 @@ def install(namespace, name, overloads):
         except BaseException:
             _destroy(library)
             raise
-        _operators[qualified] = _Operator(library, overloads, version)
+        made = _operators[qualified] = _Operator(qualified, library, overloads, version)
+        _digests[0] ^= made.digest
         packet = getattr(getattr(torch.ops, namespace), name)
         if version > 1:
             for short, overload in named.items():
@@ -133,10 +139,7 @@ def _tell_caches():
         return
     if now != _tags[1]:  # the user has set it
         _tags[0] = now
-    told = repr([(name, one.version, [(overload.schema.text(overload.overload), overload.ordered, overload.autocast)
-                                      for overload in one.overloads])
-                 for name, one in sorted(_operators.items())])
-    _tags[1] = f"{_tags[0]} tarsia:{hashlib.sha256(told.encode()).hexdigest()[:16]}".lstrip()
+    _tags[1] = f"{_tags[0]} tarsia:{_digests[0]:016x}".lstrip()
     config.cache_key_tag = _tags[1]
 
 
