@@ -469,6 +469,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       if (appeared) return std::move(*appeared);
       if (remote)
         if (auto module = fetch(request, asked, turn, stores, *remote)) return std::move(*module);
+      // Who had the lock at once may have come just behind another's compile. A store's hit needs no look.
       if (!has_waited) appeared = look();
       if (appeared) return std::move(*appeared);
       std::optional<Module> sent;

@@ -59,9 +59,10 @@ std::string folder_of(const std::vector<std::string>& folders,
   return {};
 }
 
-/// The headers that a compile looked for in vain.
-std::vector<std::string> lacking_headers(const jit::CompileResult& result) {
+/// The headers that a compile looked for in vain; none if it went well.
+std::vector<std::string> missing_headers(const jit::CompileResult& result) {
   std::vector<std::string> names;
+  if (result.ok) return names;
   for (const jit::Diagnostic& one : result.diagnostics) {
     const std::size_t end = one.message.find("' file not found");
     if (one.message.starts_with("'") && end != one.message.npos)
@@ -70,14 +71,8 @@ std::vector<std::string> lacking_headers(const jit::CompileResult& result) {
   return names;
 }
 
-/// Whether host code that did not name CUDA lacks headers that CUDA may have.
-bool lacks_headers(const jit::CompileRequest& request, const jit::CompileResult& result) {
-  return !result.ok && !request.cuda && request.cuda_parts.include_dirs.empty() &&
-         !lacking_headers(result).empty();
-}
-
-bool has_lacking_headers(const CudaParts& parts, const jit::CompileResult& result) {
-  return std::ranges::any_of(lacking_headers(result), [&](const std::string& name) {
+bool has_any_of(const CudaParts& parts, const std::vector<std::string>& headers) {
+  return std::ranges::any_of(headers, [&](const std::string& name) {
     return std::ranges::any_of(parts.include_dirs, [&](const std::string& folder) {
       std::error_code error;
       return std::filesystem::is_regular_file(folder + '/' + name, error);
@@ -153,12 +148,12 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
   const ProfilerRange range("compile", named(request).c_str());
   try {
     jit::CompileResult result = m_pool.compile(request, stores.parts);
-    if (!lacks_headers(request, result)) return result;
-    // It reaches CUDA's headers through one on disk, which nobody reads before the compiler does.
+    const std::vector<std::string> missing = missing_headers(result);
+    if (missing.empty() || !request.cuda_parts.include_dirs.empty()) return result;
+    // Host code may reach CUDA's headers through one on disk, which nobody reads before the compiler does.
     jit::CompileRequest again = request;
     again.cuda_parts = find_cuda_parts();
-    if (!has_lacking_headers(again.cuda_parts, result)) return result;
-    return m_pool.compile(again, stores.parts);
+    return has_any_of(again.cuda_parts, missing) ? m_pool.compile(again, stores.parts) : result;
   } catch (const CompilerCrashed& crash) {
     // Work-around: NVRTC crashes on texts that nvcc takes.
     // Trigger: some device code. Symptom: the worker, in which NVRTC runs, dies by a signal. Removal: NVRTC

@@ -5,10 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "clang/AST/ASTConsumer.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
-#include "clang/AST/DeclGroup.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Frontend/CompilerInstance.h"
@@ -95,10 +93,7 @@ void describe_exports(HostParse& parse, clang::Preprocessor& preprocessor, clang
   do parse.sema->PerformPendingInstantiations();
   while (parse.sema->DefineUsedVTables());
   // What an earlier cell declares, a later one may define.
-  if (parse.cuda() && !parse.cell)
-    for (clang::VarDecl* variable : define_declared_variables(context))
-      if (variable->isFromASTFile())  // the consumer has the others
-        parse.clang->getASTConsumer().HandleTopLevelDecl(clang::DeclGroupRef(variable));
+  if (parse.cuda() && !parse.cell) define_declared_variables(context);
   if (parse.cuda())
     list_device_entities(context, parse.slice, parse.cell ? parse.cell->path() : std::string(),
                          kernels_of_headers(parse));

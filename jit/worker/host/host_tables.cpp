@@ -6,6 +6,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
+#include "clang/AST/DeclGroup.h"
 #include "clang/AST/GlobalDecl.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "jit/worker/host/device_entities.h"
@@ -70,9 +71,15 @@ void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice) 
   for (KernelUse& kernel : slice.kernels)
     kernel.stub_symbol = symbol_of(generator.GetAddrOfGlobal(
         clang::GlobalDecl(kernel.function, clang::KernelReferenceKind::Stub), /*isForDefinition=*/false));
-  for (DeviceVariable& variable : slice.variables)
-    variable.shadow_symbol =
-        symbol_of(generator.GetAddrOfGlobal(clang::GlobalDecl(variable.variable), /*isForDefinition=*/false));
+  for (DeviceVariable& variable : slice.variables) {
+    llvm::Constant* const shadow =
+        generator.GetAddrOfGlobal(clang::GlobalDecl(variable.variable), /*isForDefinition=*/false);
+    variable.shadow_symbol = symbol_of(shadow);
+    // What a header declares alone, Clang met before it was a definition (define_declared_variables).
+    const auto* global = shadow ? llvm::dyn_cast<llvm::GlobalValue>(shadow->stripPointerCasts()) : nullptr;
+    if (global && global->isDeclaration())
+      generator.HandleTopLevelDecl(clang::DeclGroupRef(const_cast<clang::VarDecl*>(variable.variable)));
+  }
 }
 
 std::string header_kernels_symbol(int unit) {

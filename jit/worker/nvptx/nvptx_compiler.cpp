@@ -170,8 +170,10 @@ class Consumer final : public clang::SemaConsumer {
       if (!left_out.contains(mangled_name(context, *kernel)))
         m_generator->HandleTopLevelDecl(clang::DeclGroupRef(kernel));
     if (m_task.unit.request->options.cell.empty())
-      for (clang::VarDecl* variable : define_declared_variables(context))
+      for (clang::VarDecl* variable : define_declared_variables(context)) {
+        warn_of_definition(*variable);
         m_generator->HandleTopLevelDecl(clang::DeclGroupRef(variable));
+      }
     m_generator->HandleTranslationUnit(context);
     if (diagnostics.hasErrorOccurred()) return;
     const std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
@@ -189,6 +191,15 @@ class Consumer final : public clang::SemaConsumer {
     const bool in_cell = !m_task.unit.request->options.cell.empty();
     if (function.isMain() && (function.isThisDeclarationADefinition() || in_cell))
       function.addAttr(clang::AsmLabelAttr::CreateImplicit(*m_context, "main"));
+  }
+
+  /// As NVRTC does: another text's variable of this name is another variable.
+  void warn_of_definition(const clang::VarDecl& variable) const {
+    clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
+    const unsigned id =
+        diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Warning,
+                                    "extern declaration of the entity %0 is treated as a static definition");
+    diagnostics.Report(variable.getLocation(), id) << variable.getNameAsString();
   }
 
   clang::FunctionDecl* may_be_left_out(clang::Decl* decl) const {

@@ -63,6 +63,19 @@ def test_an_edit_below_the_includes_takes_their_parse(folder):
     assert list(lib.kernels) == ["other"]
 
 
+def test_a_variable_that_a_header_declares_is_defined_below_or_by_its_declaration(folder):
+    write(folder / "heavy.h", HEAVY + "extern __device__ float later[2], never[2];\n")
+    text = edited(1, "__device__ float later[2];\nint set(const float* x) { return cudaMemcpyToSymbol(later, x, 8) + "
+                     "cudaMemcpyToSymbol(never, x, 8); }\n").replace("FACTOR", "later[1] + never[1]")
+    for i in range(3):
+        lib = compile_source(folder, text + f"int number() {{ return {i}; }}\n")
+        assert is_held() == (i > 0)
+        assert sorted(lib.globals) == ["later", "never"] and lib.number() == i
+    program = "import sys, tarsia; print(sorted(tarsia.load_inline(sys.argv[1], include_dirs=[sys.argv[2]]).globals))"
+    done = subprocess.run([sys.executable, "-c", program, text, str(folder)], capture_output=True, text=True)
+    assert done.stdout == "['later', 'never']\n", done.stderr
+
+
 def test_the_module_is_the_one_that_a_new_worker_makes(folder, tmp_path):
     program = """
 import sys, tarsia

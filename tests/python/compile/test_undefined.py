@@ -82,7 +82,9 @@ def test_device_variables_that_are_only_declared_are_defined_as_by_nvcc(tmp_path
     __global__ void k(float* x) { x[0] = table[1] + ns::counter + later + of_header[1]; }
     int set(const float* w) { return cudaMemcpyToSymbol(table, w, 16) + cudaMemcpyToSymbol(of_header, w, 8); }
     __device__ int later = 7;
-    """, device_compiler=compiler, include_dirs=[tmp_path])
+    """, device_compiler=compiler, include_dirs=[tmp_path], arch="sm_90")
+    assert {(one.file.rpartition("/")[2], one.line) for one in lib.warnings if "is treated as a static definition" in one.message} == {
+        ("own.h", 1), ("source", 3), ("source", 4)}
     assert sorted(lib.globals) == ["later", "ns::counter", "of_header", "table"]
 
 
