@@ -1,4 +1,4 @@
-// Reads a setting that is a number of MiB.
+// Reads a setting that is a whole number.
 #include "base/size_setting.h"
 
 #include <charconv>
@@ -10,20 +10,24 @@
 
 namespace tarsia {
 
-std::uint64_t size_setting(const char* variable, std::uint64_t otherwise) {
-  constexpr std::uint64_t k_most = ~std::uint64_t{0} >> 20;
+std::uint64_t number_setting(const char* variable, std::uint64_t otherwise, std::uint64_t most,
+                             const char* what, const char* unit, const char* zero) {
   const char* set = std::getenv(variable);
   const std::string_view text = set ? set : "";
-  if (text.empty()) return otherwise << 20;
-  std::uint64_t megabytes = 0;
+  if (text.empty()) return otherwise;
+  std::uint64_t number = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, megabytes);
-  if (error != std::errc() || stop != end || megabytes > k_most)
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || number > most)
     throw ArgumentError::value_error("the environment variable " + std::string(variable) + " is '" +
-                                     std::string(text) +
-                                     "', which is no size: set it to a whole number of mebibytes (" +
-                                     std::to_string(otherwise) + "; 0 for no limit), or unset it");
-  return megabytes << 20;
+                                     std::string(text) + "', which is no " + what +
+                                     ": set it to a whole number of " + unit + " (" +
+                                     std::to_string(otherwise) + "; 0 for " + zero + "), or unset it");
+  return number;
+}
+
+std::uint64_t size_setting(const char* variable, std::uint64_t otherwise) {
+  return number_setting(variable, otherwise, ~std::uint64_t{0} >> 20, "size", "mebibytes", "no limit") << 20;
 }
 
 }  // namespace tarsia

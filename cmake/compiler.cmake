@@ -6,7 +6,7 @@ foreach(room "" source/ cell/ split/ types/ exports/ code/ host/ prelude/ nvptx/
   file(GLOB room_sources CONFIGURE_DEPENDS jit/worker/${room}*.cpp)
   list(APPEND worker_sources ${room_sources})
 endforeach()
-file(GLOB names_sources CONFIGURE_DEPENDS jit/worker/source/names/*.cpp)
+file(GLOB names_sources CONFIGURE_DEPENDS jit/worker/source/macros/*.cpp jit/worker/source/names/*.cpp)
 list(APPEND worker_sources ${names_sources})
 list(FILTER worker_sources EXCLUDE REGEX "jit/worker/main\\.cpp$")
 if(NOT TARSIA_STATIC_LLVM)

@@ -43,6 +43,9 @@ struct CompileRequest {
   std::string source_dir;
   CudaParts cuda_parts;
   uint32_t timeout_ms = 0;  ///< 0: the default
+  /// Milliseconds that leading includes must take before their parse is held: a fork of the worker takes a
+  /// few, and memory.
+  uint32_t hold_after_ms = 300;
   /// The compiler crashed when NVRTC was to take the device code. Then options.device_compiler is "clang".
   bool after_crash = false;
   /// Not to be compiled: what may stand there in the header options.cell? Both count from 1, columns in

@@ -48,6 +48,7 @@ void fields(Is<CompileRequest> auto& request, auto field) {
   field("complete_column", request.complete_column);
   field("cuda_parts", request.cuda_parts);
   field("timeout_ms", request.timeout_ms);
+  field("hold_after_ms", request.hold_after_ms);
 }
 
 /// The module travels beside it.

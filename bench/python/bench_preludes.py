@@ -1,9 +1,10 @@
-"""What an edit below third-party headers costs: the first compile, an edit, an edit in a new process; beside g++ -c.
+"""What an edit below third-party headers costs: the first compile, an edit, an edit in a new process, there also with another macro;
+beside g++ -c.
 
     bench/python/bench_preludes.py [regex] [eigen=FOLDER] [torch] [torch_cuda]
 
 `eigen` needs the folder of Eigen's headers (/usr/include/eigen3), `torch` and `torch_cuda`, which has a kernel, an installed
-PyTorch. The cache is a new one. g++ compiles to an object alone, with -O2 and a header of its own precompiled, and nvcc
+PyTorch. The cache is a new one. The macro is TORCH_EXTENSION_NAME where there is one. g++ compiles to an object alone, with -O2 and a header of its own precompiled, and nvcc
 (where it is found) likewise; Tarsia links and loads, too.
 """
 
@@ -68,13 +69,16 @@ def is_cuda(name):
     return name.endswith("_cuda")
 
 
-def options_of(name, folder):
+def options_of(name, folder, macro="extension"):
     if name.startswith("torch"):
         import tarsia.torch
 
         cuda = {"arch": "sm_90", "undefined": "load"} if is_cuda(name) else {}
-        return {**tarsia.torch.options(), **cuda}
-    return {"include_dirs": [folder]} if folder else {}
+        return {**tarsia.torch.options(macro), **cuda}
+    return {
+        "defines": {"BENCH": macro},
+        **({"include_dirs": [folder]} if folder else {}),
+    }
 
 
 def text_of(name, edit):
@@ -86,11 +90,11 @@ def text_of(name, edit):
     )
 
 
-def tarsia_times(name, folder, edits):
+def tarsia_times(name, folder, edits, macro):
     """Seconds of a load for each edit, in this process."""
     import tarsia
 
-    options = options_of(name, folder)
+    options = options_of(name, folder, macro)
     times = []
     for edit in edits:
         start = time.perf_counter()
@@ -140,8 +144,8 @@ def gxx_times(name, folder):
         return plain, run("-c", "body.cc")
 
 
-def child(name, folder, edits):
-    script = f"import bench_preludes as b; print(*b.tarsia_times({name!r}, {folder!r}, {edits!r}))"
+def child(name, folder, edits, macro="extension"):
+    script = f"import bench_preludes as b; print(*b.tarsia_times({name!r}, {folder!r}, {edits!r}, {macro!r}))"
     path = os.pathsep.join(
         [os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")]
     )
@@ -162,16 +166,20 @@ def main():
     with tempfile.TemporaryDirectory() as cache:
         os.environ["TARSIA_CACHE_DIR"] = cache
         print(
-            "| headers | first | edit | edit, new process | g++ -c, nvcc -c | g++ -c with a PCH |\n| --- | --- | --- | --- | --- | --- |"
+            "| headers | first | edit | edit, new process | and another macro | g++ -c, nvcc -c | g++ -c with a PCH |\n"
+            "| --- | --- | --- | --- | --- | --- | --- |"
         )
         for name, folder in asked.items():
             first, *edits = child(name, folder, [1, 2, 3, 4])
             (anew,) = child(name, folder, [5])
+            (other,) = child(name, folder, [6], "another")
             plain, precompiled = gxx_times(name, folder)
-            figures = [first, min(edits), anew, plain, precompiled]
+            figures = [first, min(edits), anew, other, plain, precompiled]
             print(
                 f"| {name} | "
-                + " | ".join("" if figure is None else f"{figure:.2f} s" for figure in figures)
+                + " | ".join(
+                    "" if figure is None else f"{figure:.2f} s" for figure in figures
+                )
                 + " |",
                 flush=True,
             )

@@ -30,10 +30,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Milliseconds that leading includes must have taken before their parse is held: a fork of the worker takes a
-// few, and memory.
-constexpr double k_worth_holding = 300;
-
 /// Descriptors are C++, so a C++ main is generated that calls a main in C.
 const SourceFile& main_of_c() {
   static const SourceFile s_file{std::string(k_main_of_c_symbol) + ".cc",
@@ -354,6 +350,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
                                                    [&] { return make_files(); });
   unit.prelude.clear();
+  unit.settled.clear();
   unit.covered = 0;
   unit.leading = std::nullopt;
   unit.begun.clear();
@@ -374,12 +371,12 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   HostHooks hooks;
   ChildWriter writer;
   bool is_heavy = false;
-  const std::optional<Digest> key =
+  const std::optional<Digest> leading =
       may_hold && !m_reads_headers
-          ? m_worker.preludes.key_of_leading(m_request, *unit.file, *m_leading, below)
+          ? m_worker.preludes.family_of_leading(m_request, *unit.file, *m_leading, below)
           : std::nullopt;
   const bool reads_leading = may_hold && !unit.headers && !unit.allowances.any();
-  unit.writes_leading = key && reads_leading;
+  unit.writes_leading = leading && reads_leading;
   std::unique_ptr<HostClang> host = clang_for(unit, prelude);
   const llvm::IntrusiveRefCntPtr<SourceFileSystem> own_files = host->files();
   SourceFileSystem& files = *own_files;
@@ -389,7 +386,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
     unit.leading = m_leading->end;
     unit.begun = m_leading->begun;
     hooks.on_leading = [&](const LeadingParse& parse) {
-      is_heavy = milliseconds_since(start) >= k_worth_holding;
+      is_heavy = milliseconds_since(start) >= m_request.hold_after_ms;
       if (!is_heavy) return false;
       if (hold_parse(unit, files, parse)) return true;
       if (unit.writes_leading && m_worker.held.has_any()) write_leading(parse, files, below, writer);
@@ -423,7 +420,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   if (!is_cell || is_heavy) host.reset();
   // The text is parsed once more then, and may be parsed on top of them.
   if (!result.ok && !result.needs.any()) writer.cancel();
-  if (key) keep_leading(writer, *key);
+  if (leading) keep_leading(writer, *leading);
   // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
   if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);
   unit.macros = nullptr;
@@ -504,6 +501,7 @@ void Compile::use_prelude(const Prelude& prelude, HostUnit& unit) {
   unit.prelude = prelude_path(prelude.top->depth);
   unit.covered = prelude.covered;
   unit.macros = &prelude.macros;
+  unit.settled = prelude.top->settled();
   unit.headers = prelude.top->headers;
 }
 

@@ -81,7 +81,7 @@ class Compile {
                      ChildWriter& writer);
 
   /// Waits for what write_leading() has begun, if it has, and keeps that.
-  void keep_leading(ChildWriter& writer, const Digest& key);
+  void keep_leading(ChildWriter& writer, const Digest& family);
 
   /// Answers CompileRequest::complete_line.
   CompileResult complete();

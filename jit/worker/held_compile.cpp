@@ -35,7 +35,7 @@ const SourceFile* Compile::held_text() {
 Digest Compile::held_key(const SourceFile& file) const {
   CompileRequest plain = m_request;
   plain.name.clear();
-  plain.timeout_ms = 0;
+  plain.timeout_ms = plain.hold_after_ms = 0;
   plain.options.openmp = m_openmp;
   const size_t at = size_t(&file - m_request.files.data());
   plain.files[at].text = m_leading->text(file);
@@ -87,17 +87,18 @@ void Compile::write_leading(const LeadingParse& parse, const SourceFileSystem& f
     LeadingContent content = parse.write();
     layer.names = std::move(content.names);
     layer.macros = std::move(content.macros);
+    layer.set(std::move(content.use));
     layer.warnings = std::move(content.warnings);
     if (content.pch.empty() || layer.is_hidden_by(m_request.files)) return {};
     return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch), content.headers);
   });
 }
 
-void Compile::keep_leading(ChildWriter& writer, const Digest& key) {
+void Compile::keep_leading(ChildWriter& writer, const Digest& family) {
   const auto start = Clock::now();
   std::optional<std::string> bytes = writer.finish();
   if (!bytes) return;
-  m_parts.keep(PartKind::prelude, key, std::move(*bytes));
+  Preludes::keep_leading(m_request, family, std::move(*bytes), m_parts);
   m_result.timings.emplace_back("leading includes written", milliseconds_since(start));
 }
 

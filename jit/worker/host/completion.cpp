@@ -115,6 +115,10 @@ class CompletionAction final : public clang::ASTFrontendAction {
     prepare_preprocessor(clang.getPreprocessor(), m_unit, m_files, m_invalid);
     return std::make_unique<clang::ASTConsumer>();
   }
+  void ExecuteAction() override {
+    keep_settled(getCompilerInstance().getPreprocessor(), m_unit.settled);
+    ASTFrontendAction::ExecuteAction();
+  }
 
  private:
   const HostUnit& m_unit;

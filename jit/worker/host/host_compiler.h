@@ -11,6 +11,7 @@
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
 #include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/macros/define_use.h"
 #include "jit/worker/source/main_text.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/header_items.h"
@@ -34,6 +35,7 @@ struct HostUnit {
   std::optional<std::size_t> leading;  ///< the text's leading includes end here (prelude/leading_text.h)
   std::string begun;                   ///< the includes, a line each, with which a header at `leading` begins
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
+  std::vector<std::string> settled{};                ///< macros of the options that the prelude depends on
   /// CUDA: the headers of the text's that the prelude holds, if any.
   std::shared_ptr<const HeaderItems> headers;
   Allowances allowances;
@@ -45,6 +47,7 @@ struct LeadingContent {
   std::string pch;
   std::string headers;  ///< HeaderItems, serialized
   std::vector<std::string> names, macros;
+  DefineUse use;
   std::vector<Diagnostic> warnings;
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/host/parse_writer.h"
 #include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/macros/define_use.h"
 #include "jit/worker/source/main_text.h"
 #include "jit/worker/split/token_recorder.h"
 
@@ -50,6 +52,7 @@ struct HostParse {
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;
   ParseWriter* writer = nullptr;                        // Clang's, if the leading includes may be written
+  std::optional<DefineWatch> define_watch;              // and what they do with macros
   std::unique_ptr<CellItems> cell;                      // the unit is a cell of a session
   std::unique_ptr<StatementChecks> checks;              // of its statements
   int closed_braces = 0;                                // that it left open

@@ -66,6 +66,7 @@ LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& prepro
   const std::set<std::string> macros = macros_of_user(preprocessor);
   content.macros.assign(macros.begin(), macros.end());
   content.warnings = parse.diagnostics.so_far();
+  content.use = parse.define_watch->forget_others(*parse.clang, parse.unit.settled);
   content.pch = parse.writer->write(parse.sema->getASTContext());
   if (content.pch.empty()) return content;
   HeaderItems headers;

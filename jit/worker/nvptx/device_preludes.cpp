@@ -51,7 +51,7 @@ std::shared_ptr<KeptLayer> make_device_prelude(const std::vector<std::string>& a
                            }};
   std::string pch;
   if (!clang) return nullptr;
-  const Precompiled outcome = precompile(*clang, path + ".pch", *files, rules, layer, pch);
+  const Precompiled outcome = precompile(*clang, path + ".pch", *files, rules, nullptr, layer, pch);
   refused = outcome == Precompiled::refused;
   if (outcome != Precompiled::made) return nullptr;
   layer.dependencies = files->dependencies();

@@ -2,6 +2,8 @@
 #include "jit/worker/prelude/compile_prelude.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -41,8 +43,12 @@ class IncludeNames final : public clang::PPCallbacks {
 class PreludeGenerator final : public clang::PCHGenerator {
  public:
   template <class... Arguments>
-  PreludeGenerator(const PreludeRules& rules, bool& refused, Arguments&&... arguments)
-      : PCHGenerator(std::forward<Arguments>(arguments)...), m_rules(rules), m_refused(refused) {}
+  PreludeGenerator(const PreludeRules& rules, bool& refused, std::function<void()> before_writing,
+                   Arguments&&... arguments)
+      : PCHGenerator(std::forward<Arguments>(arguments)...),
+        m_rules(rules),
+        m_refused(refused),
+        m_before_writing(std::move(before_writing)) {}
 
   bool shouldSkipFunctionBody(clang::Decl* decl) override {
     return m_rules.for_host && is_device_only(*decl);
@@ -60,26 +66,29 @@ class PreludeGenerator final : public clang::PCHGenerator {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     m_refused |= m_rules.refuses && m_rules.refuses(context);
     if (m_sema) end_headers(*m_sema);
+    m_before_writing();
     PCHGenerator::HandleTranslationUnit(context);
   }
 
  private:
   const PreludeRules& m_rules;
   bool& m_refused;
+  std::function<void()> m_before_writing;
   clang::Sema* m_sema = nullptr;
 };
 
 class PreludeAction final : public clang::ASTFrontendAction {
  public:
-  PreludeAction(std::string path, SourceFileSystem& files, const PreludeRules& rules,
-                std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names,
-                std::vector<std::string>& macros, bool& refused)
+  PreludeAction(std::string path, SourceFileSystem& files, const PreludeRules& rules, const Defines* defines,
+                std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names, PreludeLayer& layer,
+                bool& refused)
       : m_path(std::move(path)),
         m_files(files),
         m_rules(rules),
+        m_defines(defines),
         m_buffer(std::move(buffer)),
         m_names(names),
-        m_macros(macros),
+        m_layer(layer),
         m_refused(refused) {}
 
  protected:
@@ -91,12 +100,20 @@ class PreludeAction final : public clang::ASTFrontendAction {
     clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
     take_pragmas_of_nvcc(clang.getPreprocessor());
     return std::make_unique<PreludeGenerator>(
-        m_rules, m_refused, clang.getPreprocessor(), clang.getModuleCache(), m_path, "", m_buffer,
-        clang.getCodeGenOpts(), clang.getFrontendOpts().ModuleFileExtensions,
+        m_rules, m_refused, [this] { leave_out_defines(); }, clang.getPreprocessor(), clang.getModuleCache(),
+        m_path, "", m_buffer, clang.getCodeGenOpts(), clang.getFrontendOpts().ModuleFileExtensions,
         /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
 
+  void ExecuteAction() override {
+    if (m_layer.base) m_settled = m_layer.base->settled();
+    keep_settled(getCompilerInstance().getPreprocessor(), m_settled);
+    if (m_defines) m_watch.emplace(getCompilerInstance().getPreprocessor(), *m_defines);
+    ASTFrontendAction::ExecuteAction();
+  }
+
   void EndSourceFileAction() override {
+    std::vector<std::string>& macros = m_layer.macros;
     clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
     const clang::SourceManager& sources = preprocessor.getSourceManager();
     for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false)) {
@@ -106,32 +123,40 @@ class PreludeAction final : public clang::ASTFrontendAction {
       if (place.isInvalid() || sources.isLoadedSourceLocation(place) || sources.isInSystemHeader(place))
         continue;
       if (sources.getFileEntryRefForID(sources.getFileID(place)))
-        m_macros.push_back(identifier->getName().str());
+        macros.push_back(identifier->getName().str());
     }
-    std::sort(m_macros.begin(), m_macros.end());
+    std::sort(macros.begin(), macros.end());
     ASTFrontendAction::EndSourceFileAction();
   }
 
  private:
+  void leave_out_defines() {
+    if (m_watch) m_layer.set(m_watch->forget_others(getCompilerInstance(), m_settled));
+  }
+
   std::string m_path;
   SourceFileSystem& m_files;
   const PreludeRules& m_rules;
+  const Defines* m_defines;
+  std::vector<std::string> m_settled;  // by the layers below
+  std::optional<DefineWatch> m_watch;
   bool m_invalid = false;  // the source that is compiled without the prelude says so itself
   std::shared_ptr<clang::PCHBuffer> m_buffer;
   std::set<std::string>& m_names;
-  std::vector<std::string>& m_macros;
+  PreludeLayer& m_layer;
   bool& m_refused;
 };
 
 }  // namespace
 
 Precompiled precompile(clang::CompilerInstance& clang, const std::string& path, SourceFileSystem& files,
-                       const PreludeRules& rules, PreludeLayer& layer, std::string& pch) {
+                       const PreludeRules& rules, const Defines* defines, PreludeLayer& layer,
+                       std::string& pch) {
   auto buffer = std::make_shared<clang::PCHBuffer>();
   std::set<std::string> names;
   bool refused = false;
   clang.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-  PreludeAction action(path, files, rules, buffer, names, layer.macros, refused);
+  PreludeAction action(path, files, rules, defines, buffer, names, layer, refused);
   clang.ExecuteAction(action);
   if (refused) return Precompiled::refused;
   if (!buffer->IsComplete) return Precompiled::has_errors;
@@ -154,7 +179,8 @@ bool compile_prelude(const CompileRequest& request, Language language,
   // <cmath>).
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto clang = make_clang(arguments, files, collector, language == Language::cuda);
-  if (!clang || precompile(*clang, prelude_path(layer.depth), *files, {}, layer, pch) != Precompiled::made)
+  if (!clang || precompile(*clang, prelude_path(layer.depth), *files, {}, &request.options.defines, layer,
+                           pch) != Precompiled::made)
     return false;
   layer.warnings = collector.take();
   if (collector.met_openmp() && !keeps_openmp_off(request.options)) pch.clear();

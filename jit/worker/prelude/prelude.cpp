@@ -7,9 +7,15 @@
 //
 // If a shipped layer is equivalent to a part of the prelude, the prelude is built on top of it. The key
 // names what was asked for. Each file is checked to be the one that was read.
+//
+// Macros that the options define decide how headers are read only if these mention them. So a layer's key
+// names the macros that its headers depend on, and no others. Which these are is known when the headers have
+// been read: a list in the cache says of which macros the layers of a kind depend.
 #include "jit/worker/prelude/prelude.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
@@ -80,7 +86,8 @@ std::vector<Dependency> virtual_dependencies(const std::vector<Dependency>& real
 
 }  // namespace
 
-// The input has the prelude's own name. The source's folders are checked when a layer is found.
+// The input has the prelude's own name. The source's folders are checked when a layer is found. The macros
+// that the options define are no part of it.
 Digest Preludes::settings(const CompileRequest& request, Language language, bool with_warnings) const {
   CompileRequest plain;
   plain.cuda = request.cuda;
@@ -89,7 +96,17 @@ Digest Preludes::settings(const CompileRequest& request, Language language, bool
   plain.options.include_dirs.clear();
   Hasher hasher("tarsia prelude settings");
   hasher.field(build_id()).field(m_pack->identity());
-  for (const std::string& argument : clang_arguments(plain, language, "", "")) hasher.field(argument);
+  const std::vector<std::string> arguments = clang_arguments(plain, language, "", "");
+  const auto is_define = [&](const std::string& text) {
+    return std::ranges::any_of(plain.options.defines, [&](const auto& define) {
+      return text == (define.second ? define.first + "=" + *define.second : define.first);
+    });
+  };
+  for (auto at = arguments.begin(); at != arguments.end(); ++at)
+    if (*at == "-D" && is_define(at[1]))
+      ++at;
+    else
+      hasher.field(*at);
   return hasher.finish();
 }
 
@@ -105,7 +122,7 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   asked.options.archs.clear();
   asked.cuda = language == Language::cuda;
   if (asked.cuda) asked.cuda_parts = request.cuda_parts;
-  const ShippedLayer* shipped = m_shipped.find(settings(asked, language), includes);
+  const ShippedLayer* shipped = m_shipped.find(settings(asked, language), includes, request.options.defines);
   if (!shipped) return {};
   Prelude found{.top = shipped->layer, .origin = Prelude::shipped};
   if (!shipped->layer->dependencies.empty()) {
@@ -123,7 +140,82 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   return found;
 }
 
-std::shared_ptr<KeptLayer> Preludes::find(const Digest& key, const PreludeLayer& wanted, PartStore& parts) {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Of a layer whose headers depend on these of the macros.
+Digest key_with(const Digest& family, const Names& used, const Defines& defines) {
+  if (used.empty()) return family;
+  Hasher hasher("tarsia prelude with defines");
+  hasher.field(family);
+  for (const std::string& name : used) {
+    hasher.field(name);
+    for (const auto& [macro, value] : defines)
+      if (macro.substr(0, macro.find('(')) == name)
+        hasher.field(macro).field(std::uint64_t(value.has_value())).field(value.value_or(""));
+  }
+  return hasher.finish();
+}
+
+/// Of the list of macros that layers of this family depend on.
+Digest key_of_list(const Digest& family) {
+  return Hasher("tarsia prelude defines").field(family).finish();
+}
+
+/// Each line lists names. Empty if there is none, or if it is damaged.
+std::vector<Names> read_list(const Digest& family, PartStore& parts) {
+  std::vector<Names> list;
+  const auto bytes = parts.find(PartKind::prelude, key_of_list(family));
+  if (!bytes) return list;
+  std::istringstream lines(*bytes);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    list.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::shared_ptr<KeptLayer> Preludes::find(Digest& key, const CompileRequest& request,
+                                          const PreludeLayer& wanted, PartStore& parts) {
+  const Digest family = key;
+  const Defines& defines = request.options.defines;
+  const auto find_with = [&](const Names& used) -> std::shared_ptr<KeptLayer> {
+    const Digest with = key_with(family, used, defines);
+    auto kept = find_kept(with, wanted, parts);
+    if (!kept || kept->layer().used != used || !kept->layer().fits(defines)) return nullptr;
+    key = with;
+    return kept;
+  };
+  if (auto kept = find_with({}); kept || defines.empty()) return kept;
+  std::vector<Names>& known = m_used[family];
+  for (const Names& used : known)
+    if (auto kept = find_with(used)) return kept;
+  for (Names& used : read_list(family, parts))
+    if (!used.empty() && std::ranges::find(known, used) == known.end()) {
+      known.push_back(std::move(used));
+      if (auto kept = find_with(known.back())) return kept;
+    }
+  return nullptr;
+}
+
+void Preludes::note_used(const Digest& family, const Names& used, PartStore& parts) {
+  if (used.empty()) return;
+  std::vector<Names> list = read_list(family, parts);
+  if (std::ranges::find(list, used) != list.end()) return;
+  list.push_back(used);
+  std::string text;
+  for (const Names& names : list) {
+    for (const std::string& name : names) text += name + ' ';
+    text += '\n';
+  }
+  parts.keep(PartKind::prelude, key_of_list(family), std::move(text));
+}
+
+std::shared_ptr<KeptLayer> Preludes::find_kept(const Digest& key, const PreludeLayer& wanted,
+                                               PartStore& parts) {
   if (auto known = m_kept.find(key); known != m_kept.end()) {
     // A layer stands on the very bytes that it was made on.
     if (known->second.layer->layer().base == wanted.base && known->second.layer->still_holds()) {
@@ -157,7 +249,7 @@ void Preludes::remember(const Digest& key, std::shared_ptr<KeptLayer> layer) {
   }
 }
 
-std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Language language, const Digest& key,
+std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Language language, Digest& key,
                                           PreludeLayer wanted, PartStore& parts,
                                           const MakeFiles& make_files) {
   CompileRequest asked = request;
@@ -172,6 +264,8 @@ std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Languag
     wanted.dependencies = files->dependencies();
     kept = std::make_shared<KeptLayer>(PreludeLayer(wanted), std::move(pch));
   }
+  note_used(key, wanted.used, parts);
+  key = key_with(key, wanted.used, request.options.defines);
   parts.keep(PartKind::prelude, key, kept->serialize());
   // What the cache has mapped, several workers share.
   if (kept->size() >= k_large)
@@ -234,7 +328,7 @@ Prelude Preludes::find_or_make_further(const CompileRequest& request, const Sour
     wanted.text = directives(left) + warm_up_of(left) + layer.text;
     left.clear();
     key = Hasher("tarsia further layer").field(key).field(wanted.text).finish();
-    auto kept = find(key, wanted, parts);
+    auto kept = find(key, request, wanted, parts);
     if (kept && (kept->layer().is_hidden_by(request.files) || kept->layer().is_hidden_by(request.headers)))
       break;
     const bool made = !kept;
@@ -287,11 +381,11 @@ Prelude Preludes::find_or_make_cxx(const CompileRequest& request, const std::vec
     Hasher hasher("tarsia prelude");
     hasher.field(settings(request, language)).field(base_identity).field(wanted.text);
     for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
-    const Digest key = hasher.finish();
-    base_identity = key;
-    auto kept = find(key, wanted, parts);
+    Digest key = hasher.finish();
+    auto kept = find(key, request, wanted, parts);
     prelude.origin = kept ? Prelude::kept : Prelude::made;
     if (!kept) kept = make(request, language, key, wanted, parts, make_files);
+    base_identity = key;
     if (!kept || kept->size() == 0) {
       prelude.origin = prelude.top ? Prelude::shipped : Prelude::none;
       break;
@@ -326,7 +420,7 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
     wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
     if (!header.empty()) wanted.text = directives({"<" + header + ">"}) + warm_up_of({"<" + header + ">"});
     key = Hasher("tarsia cuda layer").field(key).field(wanted.text).finish();
-    auto kept = find(key, wanted, parts);
+    auto kept = find(key, request, wanted, parts);
     prelude.origin = kept && prelude.origin != Prelude::made ? Prelude::kept : Prelude::made;
     if (!kept) kept = make(plain, Language::cuda, key, wanted, parts, make_files);
     if (!kept || kept->size() == 0) break;
@@ -342,8 +436,8 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
   return prelude;
 }
 
-std::optional<Digest> Preludes::key_of_leading(const CompileRequest& request, const SourceFile& file,
-                                               const LeadingPart& part, const Prelude& below) const {
+std::optional<Digest> Preludes::family_of_leading(const CompileRequest& request, const SourceFile& file,
+                                                  const LeadingPart& part, const Prelude& below) const {
   if (!below.top || part.empty() || request.options.include_dirs.empty() || request.files.size() > 1 ||
       !request.headers.empty())
     return std::nullopt;
@@ -356,12 +450,12 @@ std::optional<Digest> Preludes::key_of_leading(const CompileRequest& request, co
 
 Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& file, const LeadingPart& part,
                                const Prelude& below, PartStore& parts) {
-  const std::optional<Digest> key = key_of_leading(request, file, part, below);
+  std::optional<Digest> key = family_of_leading(request, file, part, below);
   if (!key) return {};
   PreludeLayer wanted;
   wanted.base = below.top;
   wanted.depth = below.top->depth + 1;
-  const auto kept = find(*key, wanted, parts);
+  const auto kept = find(*key, request, wanted, parts);
   if (!kept || !kept->layer().headers || kept->layer().is_hidden_by(request.files)) return {};
   Prelude prelude = below;
   prelude.top = {kept, &kept->layer()};
@@ -377,6 +471,13 @@ std::string Preludes::serialize_leading(PreludeLayer layer, const Prelude& below
   layer.base = below.top;
   layer.depth = below.top->depth + 1;
   return KeptLayer(std::move(layer), std::move(pch)).serialize(headers);
+}
+
+void Preludes::keep_leading(const CompileRequest& request, const Digest& family, std::string bytes,
+                            PartStore& parts) {
+  const Names used = KeptLayer::used_of(bytes);
+  note_used(family, used, parts);
+  parts.keep(PartKind::prelude, key_with(family, used, request.options.defines), std::move(bytes));
 }
 
 void Preludes::make_shipped(const std::string& path, bool with_cuda) {

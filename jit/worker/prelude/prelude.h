@@ -46,17 +46,21 @@ class Preludes {
   Prelude find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                        PartStore& parts, const MakeFiles& make_files);
 
-  /// Under which all leading includes of a CUDA text are kept, those of the request's folders, too. They
-  /// stand on the prelude that it gets otherwise. None if there are no such folders, or other texts in the
-  /// request, which headers may ask for.
-  std::optional<Digest> key_of_leading(const CompileRequest& request, const SourceFile& file,
-                                       const LeadingPart& part, const Prelude& below) const;
+  /// Names all leading includes of a CUDA text, those of the request's folders, too, and what decides how
+  /// they are read but for the macros that the options define. They stand on the prelude that it gets
+  /// otherwise. None if there are no such folders, or other texts in the request, which headers may ask for.
+  std::optional<Digest> family_of_leading(const CompileRequest& request, const SourceFile& file,
+                                          const LeadingPart& part, const Prelude& below) const;
   /// What another process wrote of them. None if nothing is kept, or no longer holds.
   Prelude find_leading(const CompileRequest& request, const SourceFile& file, const LeadingPart& part,
                        const Prelude& below, PartStore& parts);
   /// Bytes for the cache of what a parse on top of the prelude wrote.
   static std::string serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch,
                                        std::string_view headers);
+
+  /// Keeps these bytes for find_leading().
+  static void keep_leading(const CompileRequest& request, const Digest& family, std::string bytes,
+                           PartStore& parts);
 
   /// Makes the pack that lies beside the worker. Throws Error naming the layer that could not be made.
   void make_shipped(const std::string& path, bool with_cuda);
@@ -69,9 +73,15 @@ class Preludes {
                                const MakeFiles& make_files);
   Prelude find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
                             PartStore& parts, const MakeFiles& make_files);
-  std::shared_ptr<KeptLayer> find(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
-  std::shared_ptr<KeptLayer> make(const CompileRequest& request, Language language, const Digest& key,
+  /// `key` names all but the macros that the options define. Where a layer is found or made, it then names
+  /// those too that the layer's headers depend on.
+  std::shared_ptr<KeptLayer> find(Digest& key, const CompileRequest& request, const PreludeLayer& wanted,
+                                  PartStore& parts);
+  std::shared_ptr<KeptLayer> make(const CompileRequest& request, Language language, Digest& key,
                                   PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
+  /// By its whole key.
+  std::shared_ptr<KeptLayer> find_kept(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
+  static void note_used(const Digest& family, const std::vector<std::string>& used, PartStore& parts);
   Prelude find_shipped(const CompileRequest& request, Language language,
                        const std::vector<std::string>& includes, Digest& identity);
   Digest settings(const CompileRequest& request, Language language, bool with_warnings = false) const;
@@ -84,6 +94,7 @@ class Preludes {
     std::uint64_t used = 0;  ///< when, in compiles
   };
   std::map<Digest, Remembered> m_kept;
+  std::map<Digest, std::vector<std::vector<std::string>>> m_used;  ///< lists that were read (note_used)
   std::uint64_t m_compiles = 0;
   struct Adopted {
     std::vector<std::string> cuda_dirs;

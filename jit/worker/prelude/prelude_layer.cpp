@@ -33,6 +33,26 @@ bool PreludeLayer::met(const std::string& name) const {
   return std::binary_search(names.begin(), names.end(), name) || (base && base->met(name));
 }
 
+std::vector<std::string> PreludeLayer::settled() const {
+  std::vector<std::string> all = base ? base->settled() : std::vector<std::string>();
+  all.insert(all.end(), used.begin(), used.end());
+  return all;
+}
+
+bool PreludeLayer::fits(const Defines& defines) const {
+  return std::ranges::none_of(defines, [&](const auto& define) {
+    const std::string name = define.first.substr(0, define.first.find('('));
+    return !std::ranges::binary_search(used, name) && mentions(words, name);
+  });
+}
+
+void PreludeLayer::set(DefineUse use) {
+  used = std::move(use.used);
+  auto owner = std::make_shared<const std::string>(std::move(use.words));
+  words = *owner;
+  words_owner = std::move(owner);
+}
+
 bool PreludeLayer::is_hidden_by(const std::vector<SourceFile>& own) const {
   return std::any_of(own.begin(), own.end(), [&](const SourceFile& file) { return met(file.name); });
 }
@@ -99,8 +119,8 @@ bool KeptLayer::still_holds() {
 }
 
 // The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,
-// ctime]]…], [[file, line, column, severity, message]…], macros], the size of the headers' items, these, the
-// precompiled header, and a NUL.
+// ctime]]…], [[file, line, column, severity, message]…], macros, used], the size of the headers' items,
+// these, the size of the words, these, the precompiled header, and a NUL.
 std::string KeptLayer::serialize(std::string_view headers) const {
   nlohmann::json files = nlohmann::json::array();
   for (const Dependency& d : m_layer.dependencies) {
@@ -110,16 +130,30 @@ std::string KeptLayer::serialize(std::string_view headers) const {
   nlohmann::json warnings = nlohmann::json::array();
   for (const Diagnostic& one : m_layer.warnings)
     warnings.push_back({one.file, one.line, one.column, int(one.severity), one.message});
-  const std::vector<uint8_t> head =
-      nlohmann::json::to_msgpack(nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros}));
+  const std::vector<uint8_t> head = nlohmann::json::to_msgpack(
+      nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros, m_layer.used}));
   std::string bytes;
-  bytes.reserve(2 * sizeof(std::uint64_t) + head.size() + headers.size() + m_layer.pch.size() + 1);
+  bytes.reserve(3 * sizeof(std::uint64_t) + head.size() + headers.size() + m_layer.words.size() +
+                m_layer.pch.size() + 1);
   LittleWriter(bytes).number(std::uint64_t{head.size()});
   bytes.append(head.begin(), head.end());
   LittleWriter(bytes).number(std::uint64_t{headers.size()});
   bytes.append(headers);
+  LittleWriter(bytes).number(std::uint64_t{m_layer.words.size()});
+  bytes.append(m_layer.words);
   bytes.append(m_layer.pch);
   return bytes.append(1, '\0');
+}
+
+std::vector<std::string> KeptLayer::used_of(std::string_view bytes) {
+  const auto size = LittleReader(bytes).number<std::uint64_t>();
+  if (bytes.size() < sizeof size || size > bytes.size() - sizeof size) return {};
+  const std::string_view head = bytes.substr(sizeof size, size);
+  try {
+    return nlohmann::json::from_msgpack(head.begin(), head.end()).at(4).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
 }
 
 std::shared_ptr<KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like) {
@@ -140,7 +174,7 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
     bytes.remove_prefix(sizeof size + size);
     return taken;
   };
-  const std::string_view head_bytes = take(), headers = take();
+  const std::string_view head_bytes = take(), headers = take(), words = take();
   if (!whole) return nullptr;
   std::shared_ptr<KeptLayer> kept(new KeptLayer);
   kept->m_layer = std::move(like);
@@ -162,6 +196,7 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
       kept->m_layer.warnings.push_back(
           {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
     kept->m_layer.macros = head.at(3).get<std::vector<std::string>>();
+    kept->m_layer.used = head.at(4).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception&) {
     return nullptr;
   }
@@ -170,6 +205,8 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
     if (!parsed) return nullptr;
     kept->m_layer.headers = std::make_shared<const HeaderItems>(std::move(*parsed));
   }
+  kept->m_layer.words = words;
+  kept->m_layer.words_owner = part.owner;
   kept->m_layer.pch = bytes;
   kept->m_layer.owner = std::move(part.owner);
   return kept;

@@ -8,6 +8,7 @@
 
 #include "base/dependency.h"
 #include "jit/compile.h"
+#include "jit/worker/source/macros/define_use.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/header_items.h"
 
@@ -29,6 +30,11 @@ struct PreludeLayer {
   std::vector<Dependency> dependencies;  ///< the real files that went into it
   std::vector<Diagnostic> warnings;      ///< about these files
   std::vector<std::string> macros;       ///< defined in its text, or in headers that are not of the system
+  /// As in DefineUse. The layer serves requests that define those in `used` alike, and no other that is in
+  /// `words`.
+  std::vector<std::string> used;
+  std::string_view words;
+  std::shared_ptr<const void> words_owner;  ///< of the bytes of `words`
   /// What the split knows of its headers, if it holds those with which a CUDA source begins.
   std::shared_ptr<const HeaderItems> headers;
 
@@ -38,6 +44,12 @@ struct PreludeLayer {
   bool met(const std::string& name) const;
   /// Bytes, with those below.
   std::size_t size() const { return pch.size() + (base ? base->size() : 0); }
+
+  /// Of the macros that options define, all that this layer and those below depend on.
+  std::vector<std::string> settled() const;
+  /// Whether its headers, not those below, are read alike with these macros, if those in `used` are alike.
+  bool fits(const Defines& defines) const;
+  void set(DefineUse use);
 
   /// Whether the source brings a file of its own under a name that went into the layers. The layers then
   /// hold another file than the source means.
@@ -62,6 +74,8 @@ class KeptLayer {
   /// kept.
   static std::shared_ptr<KeptLayer> parse(PartBytes bytes, PreludeLayer like);
   static std::shared_ptr<KeptLayer> parse(std::string bytes, PreludeLayer like);
+  /// PreludeLayer::used of what serialize() made. Empty if the bytes are not of this form.
+  static std::vector<std::string> used_of(std::string_view bytes);
   /// Whether the files are still those that the layer was made of. Renews the stamps of files that came to
   /// rest.
   bool still_holds();

@@ -25,7 +25,7 @@ namespace tarsia::jit {
 namespace {
 
 constexpr char k_magic[8] = {'T', 'A', 'R', 'S', 'I', 'A', 'P', 'L'};
-constexpr uint32_t k_version = 1;
+constexpr uint32_t k_version = 2;
 constexpr size_t k_alignment = 16;
 
 struct PreludesHeader {
@@ -58,7 +58,7 @@ struct ShippedPreludes::Entry {
   std::string text;
   std::vector<std::string> names;
   std::vector<Dependency> dependencies;
-  uint64_t offset = 0, size = 0, sum = 0;
+  uint64_t offset = 0, size = 0, words_size = 0, sum = 0;  // the words lie behind the layer and its NUL
   enum { unknown, whole, damaged } state = unknown;
   ShippedLayer shipped;
 };
@@ -149,6 +149,7 @@ void ShippedPreludes::read_index() {
       e.dependencies.push_back({file.at(0), file.at(1).get<Digest>(), file.at(2)});
     e.offset = entry.at("offset");
     e.size = entry.at("size");
+    e.words_size = entry.at("words");
     e.sum = entry.at("checksum");
     e.offset += blobs_at(header);
     if (e.base >= int(m_entries.size())) throw LoadError("a prelude stands before the one it builds on");
@@ -163,10 +164,15 @@ bool ShippedPreludes::check(Entry& entry) {
   Entry* base = entry.base < 0 ? nullptr : &m_entries[entry.base];
   if (base && !check(*base)) return false;
   const std::string_view bytes = m_pack.bytes();
-  if (entry.offset >= bytes.size() || entry.size >= bytes.size() - entry.offset) return false;
+  if (entry.offset >= bytes.size() || entry.size >= bytes.size() - entry.offset ||
+      entry.words_size >= bytes.size() - entry.offset - entry.size)
+    return false;
   auto layer = std::make_shared<PreludeLayer>();
   layer->pch = bytes.substr(entry.offset, entry.size);
-  if (checksum(layer->pch) != entry.sum || bytes[entry.offset + entry.size] != '\0') return false;
+  layer->words = bytes.substr(entry.offset + entry.size + 1, entry.words_size);
+  if (checksum(bytes.substr(entry.offset, entry.size + 1 + entry.words_size)) != entry.sum ||
+      bytes[entry.offset + entry.size] != '\0')
+    return false;
   if (base) layer->base = base->shipped.layer;
   layer->depth = base ? base->shipped.layer->depth + 1 : 0;
   layer->text = entry.text;
@@ -184,7 +190,8 @@ bool ShippedPreludes::check(Entry& entry) {
   return true;
 }
 
-const ShippedLayer* ShippedPreludes::find(const Digest& settings, const std::vector<std::string>& includes) {
+const ShippedLayer* ShippedPreludes::find(const Digest& settings, const std::vector<std::string>& includes,
+                                          const Defines& defines) {
   open();
   const ShippedLayer* best = nullptr;
   for (Entry& entry : m_entries) {
@@ -192,7 +199,10 @@ const ShippedLayer* ShippedPreludes::find(const Digest& settings, const std::vec
     // Both lists are sorted.
     if (!std::includes(includes.begin(), includes.end(), entry.needed.begin(), entry.needed.end())) continue;
     if (!check(entry)) continue;
-    if (!best || entry.shipped.layer->size() > best->layer->size()) best = &entry.shipped;
+    if (best && entry.shipped.layer->size() <= best->layer->size()) continue;
+    const PreludeLayer* layer = entry.shipped.layer.get();
+    while (layer && layer->fits(defines)) layer = layer->base.get();
+    if (!layer) best = &entry.shipped;
   }
   return best;
 }
@@ -228,8 +238,10 @@ void ShippedPreludes::write(const std::string& path, bool with_cuda, const Make&
                      {"files", files},
                      {"offset", blobs.size()},
                      {"size", layer->pch.size()},
-                     {"checksum", checksum(layer->pch)}});
-    blobs += layer->pch;
+                     {"words", layer->words.size()}});
+    const std::size_t begin = blobs.size();
+    blobs.append(layer->pch).append(1, '\0').append(layer->words);
+    index.back()["checksum"] = checksum(std::string_view(blobs).substr(begin));
     blobs.resize(aligned(blobs.size() + 1));
     layers.push_back(layer);
     needed.push_back(std::move(needs));

@@ -30,8 +30,10 @@ class ShippedPreludes {
   ~ShippedPreludes();
 
   /// The largest layer that holds only what these includes ask for. `settings` is the hash of the build and
-  /// of all that decides how a header is read. Null if there is none. A damaged layer counts as absent.
-  const ShippedLayer* find(const Digest& settings, const std::vector<std::string>& includes);
+  /// of all that decides how a header is read, but for the macros that the request defines: the layer depends
+  /// on none of them. Null if there is none. A damaged layer counts as absent.
+  const ShippedLayer* find(const Digest& settings, const std::vector<std::string>& includes,
+                           const Defines& defines);
 
   /// A layer to be shipped: these includes, on top of the layer of that number, or of nothing (-1).
   struct Plan {

@@ -10,9 +10,9 @@ import pytest
 
 import tarsia
 
-# Takes Clang about half a second.
+# More than a small header (docs/preludes.md).
 HEAVY = "#pragma once\n#include <vector>\n" + "".join(
-    f"inline int heavy{i}(int a, int b) {{ return (a * {i} + b) ^ (a >> {i % 31}) ^ (b << {i % 7}); }}\n" for i in range(60000))
+    f"inline int heavy{i}(int a, int b) {{ return (a * {i} + b) ^ (a >> {i % 31}) ^ (b << {i % 7}); }}\n" for i in range(1000))
 SOURCE = """#include <cuda_runtime.h>
 #include "heavy.h"
 __global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }
@@ -21,7 +21,8 @@ int answer(int x) { return heavy3(x, ADDED); }
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TARSIA_HOLD_AFTER_MS", "0")
     write(tmp_path / "heavy.h", HEAVY)
     return tmp_path
 
@@ -277,3 +278,14 @@ def test_code_that_runs_at_load_runs_once_for_each_library(folder):
     text = edited(1) + "static int counted = [] { return heavy3(1, 2); }();\nint count() { return counted; }\n"
     for more in ("", "\n"):
         assert compile_source(folder, text + more).count() == expected(1, 2)
+
+
+def test_the_environment_says_which_includes_are_held(folder, monkeypatch):
+    monkeypatch.setenv("TARSIA_HOLD_AFTER_MS", "600000")
+    for added in (1, 2):
+        assert compile_source(folder, edited(added)).answer(5) == expected(5, added)
+        assert not is_held()
+    monkeypatch.setenv("TARSIA_HOLD_AFTER_MS", "soon")
+    with pytest.raises(tarsia.ArgumentValueError, match="TARSIA_HOLD_AFTER_MS is 'soon', which is no time: set it to a whole "
+                                                        "number of milliseconds"):
+        compile_source(folder, edited(3))

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-# Takes Clang about half a second.
+# More than a small header (docs/preludes.md).
 HEAVY = (
     "#pragma once\n#include <vector>\n#define CHECK(x) if (!(x)) throw 1\nconstexpr int HEAVY_SIZE = 3;\n"
     "inline int only_host(int a) { return a; }\n"
-    + "".join(f"inline int heavy{i}(int a, int b) {{ return (a * {i} + b) ^ (a >> {i % 31}); }}\n" for i in range(60000))
+    + "".join(f"inline int heavy{i}(int a, int b) {{ return (a * {i} + b) ^ (a >> {i % 31}); }}\n" for i in range(1000))
 )
 SOURCE = """#include <cuda_runtime.h>
 #define ABOVE 2
@@ -32,7 +32,8 @@ KEPT = "leading includes kept"
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TARSIA_HOLD_AFTER_MS", "0")
     (tmp_path / "heavy.h").write_text(HEAVY)
     return tmp_path
 
@@ -79,6 +80,22 @@ def test_a_text_of_another_name_takes_them(folder):
         assert "undeclared_above" in message
         assert name in message
         assert ("first.cu" if name == "second.cu" else "second.cu") not in message
+
+
+def test_macros_of_options_count_if_a_header_asks_for_them(folder):
+    (folder / "heavy.h").write_text(HEAVY + "#ifndef SCALE\n#define SCALE 5\n#endif\ninline int scaled(int x) { return SCALE * x; }\n")
+    text = SOURCE.replace("heavy3(x, ADDED)", "scaled(x) + ADDED + NAMED").replace("*= ABOVE", "*= ABOVE + NAMED")
+
+    def with_defines(**defines):
+        program = PROGRAM.replace("include_dirs=[sys.argv[1]]", f"include_dirs=[sys.argv[1]], defines={defines}")
+        origin, answer, _ = in_new_process(folder, 1, text, program)
+        return origin == KEPT, answer
+
+    assert with_defines(NAMED=2) == (False, 5 * 5 + 1 + 2)
+    assert with_defines(NAMED=3) == (True, 5 * 5 + 1 + 3)
+    assert with_defines(NAMED=3, SCALE=7) == (False, 7 * 5 + 1 + 3)
+    assert with_defines(NAMED=4, SCALE=7) == (True, 7 * 5 + 1 + 4)
+    assert with_defines(NAMED=5, OTHER=6) == (True, 5 * 5 + 1 + 5)
 
 
 @pytest.mark.parametrize("first", ["ABOVE", "HEAVY_SIZE"])

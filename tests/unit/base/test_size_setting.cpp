@@ -44,5 +44,23 @@ TEST_F(SizeSetting, what_is_no_size_is_an_error_that_names_the_variable_and_the_
   }
 }
 
+TEST_F(SizeSetting, numbers_have_a_unit_and_a_limit_of_their_own) {
+  const auto number = [](const char* text) {
+    ::setenv(k_name, text, 1);
+    return number_setting(k_name, 300, 1000, "time", "milliseconds", "none");
+  };
+  EXPECT_EQ(number(""), 300u);
+  EXPECT_EQ(number("0"), 0u);
+  EXPECT_EQ(number("1000"), 1000u);
+  try {
+    ADD_FAILURE() << "1001 was taken for " << number("1001");
+  } catch (const ArgumentError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the environment variable TARSIA_TEST_SIZE_MB is '1001', which is no time: set it to a "
+                 "whole number of "
+                 "milliseconds (300; 0 for none), or unset it");
+  }
+}
+
 }  // namespace
 }  // namespace tarsia

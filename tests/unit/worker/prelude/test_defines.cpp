@@ -1,0 +1,157 @@
+// Preludes and the macros that options define: which they depend on, and that others share them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "jit/worker/source/macros/define_use.h"
+#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using Values = std::map<std::string, std::string>;
+
+class PreludeDefines : public CompileTest {
+ protected:
+  PreludeDefines() { write("inline int inner() { return 1; }\n"); }
+
+  /// The text of a header that the sources include below <map>.
+  void write(const std::string& text) {
+    write_file(dir.path() + "/own.h", "#pragma once\n#include <map>\n" + text);
+  }
+
+  /// By a new worker, with what was kept so far.
+  CompileResult compile(const std::string& text, const Values& defines, bool has_preludes = true) {
+    CompileRequest asked = request("a.cc", text);
+    asked.options.include_dirs = {dir.path()};
+    for (const auto& [name, value] : defines) asked.options.defines.emplace_back(name, value);
+    TestParts none;
+    Worker worker(test_pack(), has_preludes ? TARSIA_TEST_PRELUDES : "");
+    return worker.compile(asked, has_preludes ? parts : none);
+  }
+
+  static std::string prelude_of(const CompileResult& result) {
+    for (const auto& [step, time] : result.timings)
+      if (step.starts_with("prelude")) return step;
+    return "none";
+  }
+
+  /// What f() gives, and how the prelude was come by.
+  std::pair<int, std::string> run(const std::string& text, const Values& defines) {
+    const CompileResult result = compile(text, defines);
+    EXPECT_TRUE(result.ok) << errors(result);
+    if (!result.ok) return {-1000, ""};
+    const Opened opened(result.module);
+    tarsia_value out = {};
+    EXPECT_EQ(opened.function("f")->call(nullptr, 0, &out), 0);
+    return {int(out.i), prelude_of(result)};
+  }
+
+  TemporaryDir dir;
+};
+
+std::pair<int, std::string> made(int value) {
+  return {value, "prelude made"};
+}
+std::pair<int, std::string> kept(int value) {
+  return {value, "prelude kept"};
+}
+
+constexpr char k_value[] =
+    "#include <vector>\n#include <own.h>\n#ifdef VALUE\nint f() { return VALUE; }\n#else\nint f() { return "
+    "-1; }\n#endif\n";
+
+TEST_F(PreludeDefines, those_that_no_header_mentions_share_one) {
+  EXPECT_EQ(run(k_value, {{"VALUE", "1"}}), made(1));
+  EXPECT_EQ(run(k_value, {{"VALUE", "2"}}), kept(2));
+  EXPECT_EQ(run(k_value, {}), kept(-1));
+  EXPECT_EQ(run(k_value, {{"VALUE", "3"}, {"OTHER", "4"}}), kept(3));
+  // The module is that of a worker without preludes.
+  EXPECT_TRUE(compile(k_value, {{"VALUE", "2"}}).module == compile(k_value, {{"VALUE", "2"}}, false).module);
+}
+
+TEST_F(PreludeDefines, those_that_a_header_depends_on_have_their_own) {
+  const std::string text = "#include <own.h>\nint f() { return inner(); }\n";
+  for (const char* header :
+       {"#ifdef SIZE\ninline int inner() { return 7; }\n#else\ninline int inner() { return 5; }\n#endif\n",
+        "#ifndef SIZE\ninline int inner() { return 5; }\n#else\ninline int inner() { return 7; }\n#endif\n",
+        "#if 0\n#elifdef SIZE\ninline int inner() { return 7; }\n#else\ninline int inner() { return 5; "
+        "}\n#endif\n",
+        "#if defined(SIZE)\ninline int inner() { return 7; }\n#else\ninline int inner() { return 5; "
+        "}\n#endif\n",
+        "#if SIZE\ninline int inner() { return 7; }\n#else\ninline int inner() { return 5; }\n#endif\n",
+        "#define JOINED(a, b) a##b\nenum { SIZE_IS = 5 };\n#define NAME JOINED(SI, ZE)\n#if NAME == 7\n"
+        "inline int inner() { return NAME; }\n#else\ninline int inner() { return 5; }\n#endif\n",
+        "#pragma push_macro(\"SIZE\")\n#ifndef SIZE\n#define SIZE 5\n#endif\ninline int inner() { return "
+        "SIZE; }\n"
+        "#pragma pop_macro(\"SIZE\")\n"}) {
+    SCOPED_TRACE(header);
+    write(header);
+    EXPECT_EQ(run(text, {}), made(5));
+    EXPECT_EQ(run(text, {{"SIZE", "7"}}), made(7));
+    EXPECT_EQ(run(text, {{"SIZE", "7"}, {"OTHER", "1"}}), kept(7));
+    EXPECT_EQ(run(text, {{"OTHER", "1"}}), kept(5));
+    EXPECT_EQ(run(text, {}), kept(5));
+    write(std::string("// again\n") + header);
+    EXPECT_EQ(run(text, {{"SIZE", "7"}}), made(7));
+    EXPECT_EQ(run(text, {}), made(5));
+  }
+}
+
+TEST_F(PreludeDefines, a_header_may_change_them) {
+  for (const auto& [header, value] :
+       {std::pair("#undef VALUE\n", -1), std::pair("#undef VALUE\n#define VALUE 9\n", 9),
+        std::pair("#ifndef VALUE\n#define VALUE 9\n#endif\n", 4)}) {
+    SCOPED_TRACE(header);
+    write(header);
+    EXPECT_EQ(run(k_value, {{"VALUE", "4"}}), made(value));
+    EXPECT_EQ(run(k_value, {{"VALUE", "4"}}), kept(value));
+    EXPECT_EQ(run(std::string(k_value) + "int g() { return 1; }\n", {{"VALUE", "4"}}), kept(value));
+    EXPECT_TRUE(compile(k_value, {{"VALUE", "4"}}).module ==
+                compile(k_value, {{"VALUE", "4"}}, false).module);
+  }
+}
+
+TEST_F(PreludeDefines, a_macro_of_a_header_may_name_them) {
+  write("#define NAMED VALUE\n");
+  const std::string text = "#include <own.h>\nint f() { return NAMED; }\n";
+  EXPECT_EQ(run(text, {{"VALUE", "3"}}), made(3));
+  EXPECT_EQ(run(text, {{"VALUE", "4"}}), kept(4));
+  write("#define NAMED VALUE // again\n");
+  EXPECT_EQ(run("#include <own.h>\nint f() { return 1; }\n", {}), made(1));
+  EXPECT_EQ(run(text, {{"VALUE", "5"}}), made(5));
+  EXPECT_EQ(run(text, {{"VALUE", "6"}}), kept(6));
+}
+
+TEST_F(PreludeDefines, those_with_parameters_and_reserved_names_have_their_own) {
+  const std::string text = "#include <own.h>\nint f() { return TWICE(2) + __OWN; }\n";
+  EXPECT_EQ(run(text, {{"TWICE(x)", "(2 * (x))"}, {"__OWN", "1"}}), made(5));
+  EXPECT_EQ(run(text, {{"TWICE(x)", "(2 * (x))"}, {"__OWN", "1"}, {"MORE", "1"}}), kept(5));
+  EXPECT_EQ(run(text, {{"TWICE(x)", "(3 * (x))"}, {"__OWN", "1"}}), made(7));
+  EXPECT_EQ(run(text, {{"TWICE(x)", "(3 * (x))"}, {"__OWN", "2"}}), made(8));
+}
+
+TEST_F(PreludeDefines, shipped_ones_serve_all_that_their_headers_do_not_mention) {
+  const std::string text =
+      "#include <vector>\n#include <string>\nint f() { return std::vector<int>(VALUE).size(); }\n";
+  EXPECT_EQ(run(text, {{"VALUE", "3"}, {"BLOCK_SIZE", "128"}}), std::pair(3, std::string("prelude shipped")));
+  CompileRequest cuda =
+      request("a.cu", "__global__ void k(float* x) { *x = VALUE; }\nint f() { return VALUE; }\n");
+  cuda.options.defines.emplace_back("VALUE", "5");
+  const CompileResult result = Worker(test_pack(), TARSIA_TEST_PRELUDES).compile(cuda, parts);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_EQ(prelude_of(result), "prelude shipped");
+}
+
+TEST(DefineUse, words_are_found) {
+  EXPECT_FALSE(mentions({}, "size"));
+  EXPECT_TRUE(mentions({}, "_Size"));
+  EXPECT_TRUE(mentions({}, "__size"));
+}
+
+}  // namespace
+}  // namespace tarsia::jit
