@@ -45,6 +45,35 @@ bool is_of_runtime(llvm::StringRef symbol) {
          llvm::all_of(symbol, llvm::isAlnum);
 }
 
+/// What to do about a symbol of a library that people know by its names. Empty: it is of none.
+std::string library_remedy(llvm::StringRef symbol) {
+  struct Library {
+    llvm::StringLiteral begins;  ///< of its symbols, with words between them
+    llvm::StringLiteral remedy;
+  };
+  static constexpr Library k_cxx[] = {
+      {"at:: c10:: caffe2:: torch::",
+       ", of PyTorch; compile with its options: load_inline(source, **tarsia.torch.options())"},
+      {"tvm::ffi:: TVMFFI",
+       ", of tvm-ffi; compile with its options: load_inline(source, **tarsia.tvm_ffi.options())"},
+  };
+  for (const Library& library : k_cxx)
+    for (const llvm::StringRef begin : llvm::split(library.begins, ' '))
+      if (symbol.starts_with(begin)) return library.remedy.str();
+  // Those of NVIDIA are functions of C: cublasLtCreate is cublasLt's.
+  for (const char* name : {"cublasLt", "cublas", "cusparseLt", "cusparse", "cusolverMg", "cusolver",
+                           "cufftXt", "cufft", "curand", "cudnn", "nccl", "nvjpeg", "nvrtc", "nvJitLink"}) {
+    llvm::StringRef rest = symbol;
+    if (!rest.consume_front(name) || rest.empty() || !llvm::isUpper(rest.front())) continue;
+    llvm::StringRef library = name;
+    if (library == "cufftXt") library = "cufft";
+    return ("; name its library: libraries=['" + library +
+            "'], and library_dirs where it lies in no folder of the linker or of CUDA")
+        .str();
+  }
+  return {};
+}
+
 class Reader {
  public:
   Reader(const std::map<std::string, std::string>& names, const std::vector<std::string>& cuda_folders)
@@ -106,6 +135,8 @@ class Reader {
                            "may do so behind `#ifdef __CUDA_ARCH__`";
     } else if (undefined && m_cuda_folders.empty() && is_of_runtime(symbol)) {
       diagnostic.message += ", of the CUDA runtime; name it: libraries=['cudart']";
+    } else if (const std::string remedy = undefined ? library_remedy(symbol) : ""; !remedy.empty()) {
+      diagnostic.message += remedy;
     } else if (undefined) {
       diagnostic.message += "; define it, or name the library that does in `libraries`";
     }

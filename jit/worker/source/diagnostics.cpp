@@ -12,6 +12,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/LexDiagnostic.h"
 #include "jit/worker/source/missing_names.h"
+#include "jit/worker/source/names/near_members.h"
 #include "jit/worker/source/names/newcomers.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/SmallString.h"
@@ -231,6 +232,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
       if (!m_refuted.empty())
         diagnostic.message.resize(diagnostic.message.find("; did you mean '" + m_refuted + "'"));
       if (remedy.empty() && !how.is_c) remedy = newer_language_remedy(diagnostic.message, place, m_standard);
+      if (remedy.empty()) remedy = near_member_remedy(info);
       diagnostic.message += remedy;
     }
     clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));

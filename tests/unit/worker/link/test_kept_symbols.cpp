@@ -68,6 +68,22 @@ TEST(LinkMessages, undefined_symbols_are_errors_save_pythons_and_the_drivers) {
   EXPECT_THAT(read.of_driver, ElementsAre("cuInit"));
 }
 
+TEST(LinkMessages, say_whose_a_symbol_is_if_its_library_is_known) {
+  const auto message = [](const std::string& symbol) {
+    const LinkMessages read =
+        read_messages("ld.lld: warning: undefined symbol: " + symbol + "\n>>> referenced by a.cc:1\n", {});
+    return read.diagnostics.empty() ? "" : read.diagnostics[0].message;
+  };
+  EXPECT_THAT(message("at::relu(at::Tensor const&)"), HasSubstr("**tarsia.torch.options()"));
+  EXPECT_THAT(message("c10::UndefinedTensorImpl::_singleton"), HasSubstr("of PyTorch"));
+  EXPECT_THAT(message("TVMFFIErrorSetRaised"), HasSubstr("**tarsia.tvm_ffi.options()"));
+  EXPECT_THAT(message("cublasCreate_v2"), HasSubstr("libraries=['cublas']"));
+  EXPECT_THAT(message("cublasLtMatmul"), HasSubstr("libraries=['cublasLt']"));
+  EXPECT_THAT(message("ncclAllReduce"), HasSubstr("libraries=['nccl']"));
+  for (const char* other : {"attic::f()", "cublasx", "my_at::f()"})
+    EXPECT_THAT(message(other), HasSubstr("; define it")) << other;
+}
+
 TEST(LinkMessages, say_which_line_refers_to_a_symbol) {
   const LinkMessages read = read_messages(
       "ld.lld: warning: undefined symbol: g()\n>>> referenced by a.cc:12\n>>>               a.cc:(f(int))\n\n"
