@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/number_setting.h"
 #include "base/paths.h"
-#include "base/size_setting.h"
 #include "cache/sweep.h"
 
 namespace tarsia::cache {

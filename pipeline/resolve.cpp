@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine/cpu.h"
-#include "base/size_setting.h"
+#include "base/number_setting.h"
 #include "pipeline/failures.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/source_kind.h"
@@ -90,8 +90,12 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
   request.timeout_ms = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(source.timeout.count(), 0, std::numeric_limits<std::uint32_t>::max()));
   request.hold_after_ms = static_cast<std::uint32_t>(
-      number_setting("TARSIA_HOLD_AFTER_MS", request.hold_after_ms, std::numeric_limits<std::uint32_t>::max(),
-                     "time", "milliseconds", "all includes"));
+      number_setting({.variable = "TARSIA_HOLD_AFTER_MS",
+                      .otherwise = request.hold_after_ms,
+                      .least = 0,
+                      .most = std::numeric_limits<std::uint32_t>::max(),
+                      .what = "time",
+                      .wanted = "a whole number of milliseconds (300; 0 for all includes)"}));
   jit::for_each_option(request.options, [](const OptionRow& row, auto& value) {
     if constexpr (std::is_same_v<decltype(value), std::vector<std::string>&>)
       for (std::string& path : value)

@@ -1,7 +1,7 @@
 // Decides which programs are worth oneTBB.
 #include <algorithm>
 
-#include "base/size_setting.h"
+#include "base/number_setting.h"
 #include "graph/flow/flow.h"
 #include "registry/resources/parallel.h"
 

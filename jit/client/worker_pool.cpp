@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/size_setting.h"
+#include "base/number_setting.h"
 #include "jit/client/readable_files.h"
 #include "jit/client/service_client.h"
 

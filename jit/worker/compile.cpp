@@ -389,7 +389,8 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
       is_heavy = milliseconds_since(start) >= m_request.hold_after_ms;
       if (!is_heavy) return false;
       if (hold_parse(unit, files, parse)) return true;
-      if (unit.writes_leading && m_worker.held.has_any()) write_leading(parse, files, below, writer);
+      if (unit.writes_leading && m_worker.held.has_any())
+        write_leading(parse, files, below, *leading, writer);
       return false;
     };
   }

@@ -78,7 +78,7 @@ class Compile {
 
   /// Writes what was parsed of the leading includes, for other processes.
   void write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
-                     ChildWriter& writer);
+                     const Digest& family, ChildWriter& writer);
 
   /// Waits for what write_leading() has begun, if it has, and keeps that.
   void keep_leading(ChildWriter& writer, const Digest& family);

@@ -80,7 +80,7 @@ bool Compile::hold_parse(const HostUnit& unit, SourceFileSystem& files, const Le
 }
 
 void Compile::write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
-                            ChildWriter& writer) {
+                            const Digest& family, ChildWriter& writer) {
   PreludeLayer layer;
   layer.dependencies = files.dependencies();
   writer.start([&]() -> std::string {
@@ -90,7 +90,8 @@ void Compile::write_leading(const LeadingParse& parse, const SourceFileSystem& f
     layer.set(std::move(content.use));
     layer.warnings = std::move(content.warnings);
     if (content.pch.empty() || layer.is_hidden_by(m_request.files)) return {};
-    return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch), content.headers);
+    return m_worker.preludes.serialize_leading(m_request, family, std::move(layer), below,
+                                               std::move(content.pch), content.headers);
   });
 }
 

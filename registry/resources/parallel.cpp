@@ -6,19 +6,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/fork.h"
+#include "base/number_setting.h"
 
 namespace tarsia::registry {
 
@@ -176,16 +174,12 @@ class Pool final : public ForkAware {
 
 /// TARSIA_NUM_THREADS; 0 if it is unset or empty.
 int threads_set() {
-  const char* const set = std::getenv("TARSIA_NUM_THREADS");
-  const std::string_view text = set ? set : "";
-  if (text.empty()) return 0;
-  int wanted = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
-  if (error != std::errc() || stop != text.data() + text.size() || wanted < 1)
-    throw ArgumentError::value_error("the environment variable TARSIA_NUM_THREADS is '" + std::string(text) +
-                                     "', which is no number of threads: set it to a whole number above 0, or "
-                                     "unset it");
-  return wanted;
+  return static_cast<int>(number_setting({.variable = "TARSIA_NUM_THREADS",
+                                          .otherwise = 0,
+                                          .least = 1,
+                                          .most = std::numeric_limits<int>::max(),
+                                          .what = "number of threads",
+                                          .wanted = "a whole number above 0"}));
 }
 
 }  // namespace

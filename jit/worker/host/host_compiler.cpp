@@ -430,10 +430,7 @@ class HostAction final : public clang::ASTFrontendAction {
     clang::CompilerInstance& clang = getCompilerInstance();
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
     clang.getLangOpts().Modules = m_shared.has_modules;
-    step_over_covered(preprocessor, m_shared.unit);
-    keep_settled(preprocessor, m_shared.unit.settled);
-    if (m_shared.unit.writes_leading)
-      m_shared.define_watch.emplace(preprocessor, m_shared.unit.request->options.defines);
+    begin_reading(m_shared, preprocessor);
     if (m_shared.cell) watch_conditions(m_shared, preprocessor);
     if (m_shared.tokens || m_shared.cell)
       preprocessor.setTokenWatcher([this](const clang::Token& token) {

@@ -35,6 +35,13 @@ void step_over_covered(clang::Preprocessor& preprocessor, const HostUnit& unit) 
   preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
 }
 
+void begin_reading(HostParse& parse, clang::Preprocessor& preprocessor) {
+  step_over_covered(preprocessor, parse.unit);
+  keep_settled(preprocessor, parse.unit.settled);
+  if (parse.unit.writes_leading)
+    parse.define_watch.emplace(preprocessor, parse.unit.request->options.defines);
+}
+
 bool is_of_user(const HostParse& parse, clang::SourceLocation place) {
   const clang::SourceManager& sources = parse.clang->getSourceManager();
   if (is_user_file(sources, place)) return true;

@@ -80,6 +80,9 @@ void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& uni
 /// What the prelude stands for at the beginning of the unit's text is not read again.
 void step_over_covered(clang::Preprocessor& preprocessor, const HostUnit& unit);
 
+/// The unit is known, its prelude open, and nothing read.
+void begin_reading(HostParse& parse, clang::Preprocessor& preprocessor);
+
 /// Whether a place lies in a file of the user's, be it one that the unit's precompiled leading includes hold.
 bool is_of_user(const HostParse& parse, clang::SourceLocation place);
 

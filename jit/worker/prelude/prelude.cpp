@@ -185,7 +185,11 @@ std::shared_ptr<KeptLayer> Preludes::find(Digest& key, const CompileRequest& req
   const auto find_with = [&](const Names& used) -> std::shared_ptr<KeptLayer> {
     const Digest with = key_with(family, used, defines);
     auto kept = find_kept(with, wanted, parts);
-    if (!kept || kept->layer().used != used || !kept->layer().fits(defines)) return nullptr;
+    if (!kept || kept->layer().used != used) return nullptr;
+    if (!kept->layer().fits(defines)) {
+      m_misfits.emplace_back(with, kept);
+      return nullptr;
+    }
     key = with;
     return kept;
   };
@@ -199,6 +203,15 @@ std::shared_ptr<KeptLayer> Preludes::find(Digest& key, const CompileRequest& req
       if (auto kept = find_with(known.back())) return kept;
     }
   return nullptr;
+}
+
+void Preludes::widen(const Digest& key, PreludeLayer& layer) const {
+  const auto is_same = [](const Dependency& one, const Dependency& other) {
+    return one.path == other.path && one.content == other.content && one.absent == other.absent;
+  };
+  for (const auto& [other, misfit] : m_misfits)
+    if (other == key && std::ranges::equal(misfit->layer().dependencies, layer.dependencies, is_same))
+      layer.set({.used = layer.used, .words = common_words(misfit->layer().words, layer.words)});
 }
 
 void Preludes::note_used(const Digest& family, const Names& used, PartStore& parts) {
@@ -262,10 +275,11 @@ std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Languag
     // It would hold texts of the request, which the key does not name.
     if (wanted.is_hidden_by(request.files) || wanted.is_hidden_by(request.headers)) return nullptr;
     wanted.dependencies = files->dependencies();
+    note_used(key, wanted.used, parts);
+    key = key_with(key, wanted.used, request.options.defines);
+    widen(key, wanted);
     kept = std::make_shared<KeptLayer>(PreludeLayer(wanted), std::move(pch));
   }
-  note_used(key, wanted.used, parts);
-  key = key_with(key, wanted.used, request.options.defines);
   parts.keep(PartKind::prelude, key, kept->serialize());
   // What the cache has mapped, several workers share.
   if (kept->size() >= k_large)
@@ -296,6 +310,7 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
                                PartStore& parts, const MakeFiles& make_files) {
   if (language == Language::c) return {};
   ++m_compiles;
+  m_misfits.clear();
   const std::vector<std::string> includes = leading_includes(file, request).includes;
   if (language == Language::cuda) return find_or_make_cuda(request, includes, parts, make_files);
   Prelude further = find_or_make_further(request, file, language, includes, parts, make_files);
@@ -466,8 +481,10 @@ Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& 
   return prelude;
 }
 
-std::string Preludes::serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch,
-                                        std::string_view headers) {
+std::string Preludes::serialize_leading(const CompileRequest& request, const Digest& family,
+                                        PreludeLayer layer, const Prelude& below, std::string pch,
+                                        std::string_view headers) const {
+  widen(key_with(family, layer.used, request.options.defines), layer);
   layer.base = below.top;
   layer.depth = below.top->depth + 1;
   return KeptLayer(std::move(layer), std::move(pch)).serialize(headers);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -55,8 +56,8 @@ class Preludes {
   Prelude find_leading(const CompileRequest& request, const SourceFile& file, const LeadingPart& part,
                        const Prelude& below, PartStore& parts);
   /// Bytes for the cache of what a parse on top of the prelude wrote.
-  static std::string serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch,
-                                       std::string_view headers);
+  std::string serialize_leading(const CompileRequest& request, const Digest& family, PreludeLayer layer,
+                                const Prelude& below, std::string pch, std::string_view headers) const;
 
   /// Keeps these bytes for find_leading().
   static void keep_leading(const CompileRequest& request, const Digest& family, std::string bytes,
@@ -81,6 +82,10 @@ class Preludes {
                                   PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
   /// By its whole key.
   std::shared_ptr<KeptLayer> find_kept(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
+  /// A layer that this compile has found under the key may fail to serve it: its headers mention a macro, and
+  /// nobody knew that they do not depend on it. The new layer knows that, and learns here what the old one
+  /// knew of others.
+  void widen(const Digest& key, PreludeLayer& layer) const;
   static void note_used(const Digest& family, const std::vector<std::string>& used, PartStore& parts);
   Prelude find_shipped(const CompileRequest& request, Language language,
                        const std::vector<std::string>& includes, Digest& identity);
@@ -95,6 +100,8 @@ class Preludes {
   };
   std::map<Digest, Remembered> m_kept;
   std::map<Digest, std::vector<std::vector<std::string>>> m_used;  ///< lists that were read (note_used)
+  std::vector<std::pair<Digest, std::shared_ptr<KeptLayer>>>
+      m_misfits;  ///< that this compile has found (widen)
   std::uint64_t m_compiles = 0;
   struct Adopted {
     std::vector<std::string> cuda_dirs;

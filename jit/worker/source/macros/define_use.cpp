@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <ranges>
+#include <set>
 
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/CompilerInstance.h"
@@ -33,24 +36,35 @@ llvm::StringRef name_of(llvm::StringRef macro) {
   return macro.take_until([](char c) { return c == '=' || c == '(' || c == ' ' || c == '\n'; });
 }
 
+std::string bytes_of(const std::vector<std::uint32_t>& words) {
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint32_t)};
+}
+
+std::vector<std::uint32_t> words_of(std::string_view bytes) {
+  std::vector<std::uint32_t> words(bytes.size() / sizeof(std::uint32_t));
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint32_t));
+  return words;
+}
+
 }  // namespace
+
+std::string common_words(std::string_view one, std::string_view other) {
+  std::vector<std::uint32_t> both;
+  std::ranges::set_intersection(words_of(one), words_of(other), std::back_inserter(both));
+  return bytes_of(both);
+}
 
 bool mentions(std::string_view words, std::string_view name) {
   if (is_reserved(name)) return true;
   const std::uint32_t wanted = fingerprint(name);
-  std::size_t first = 0, count = words.size() / sizeof wanted;
-  while (count > 0) {
-    std::uint32_t middle = 0;
-    std::memcpy(&middle, words.data() + (first + count / 2) * sizeof middle, sizeof middle);
-    if (middle == wanted) return true;
-    if (middle < wanted) {
-      first += count / 2 + 1;
-      count -= count / 2 + 1;
-    } else {
-      count /= 2;
-    }
-  }
-  return false;
+  const auto word = [&](std::size_t at) {
+    std::uint32_t one = 0;
+    std::memcpy(&one, words.data() + at * sizeof one, sizeof one);
+    return one;
+  };
+  const auto places = std::views::iota(std::size_t{0}, words.size() / sizeof wanted);
+  const auto at = std::ranges::lower_bound(places, wanted, {}, word);
+  return at != places.end() && word(*at) == wanted;
 }
 
 struct DefineWatch::State {
@@ -128,34 +142,28 @@ DefineWatch::~DefineWatch() = default;
 DefineUse DefineWatch::forget_others(clang::CompilerInstance& clang,
                                      const std::vector<std::string>& settled) {
   clang::Preprocessor& preprocessor = clang.getPreprocessor();
-  const auto is_settled = [&](const std::string& name) {
-    return std::ranges::find(settled, name) != settled.end();
-  };
-  std::vector<std::string> forgotten;
+  std::set<llvm::StringRef> unused;
   for (const auto& [identifier, name] : m_state->unused) {
-    if (is_settled(name)) continue;
-    forgotten.push_back(name);
+    unused.insert(name);
+    if (std::ranges::find(settled, name) != settled.end()) continue;
     if (preprocessor.isMacroDefined(identifier))
       preprocessor.appendMacroDirective(
           const_cast<clang::IdentifierInfo*>(identifier),
           new (preprocessor.getPreprocessorAllocator()) clang::UndefMacroDirective(
               preprocessor.getSourceManager().getLocForStartOfFile(preprocessor.getPredefinesFileID())));
+    std::erase_if(clang.getPreprocessorOpts().Macros,
+                  [&](const auto& macro) { return name_of(macro.first) == name; });
   }
-  const auto is_forgotten = [&](llvm::StringRef name) {
-    return std::ranges::find(forgotten, name) != forgotten.end();
-  };
-  std::erase_if(clang.getPreprocessorOpts().Macros,
-                [&](const auto& macro) { return is_forgotten(name_of(macro.first)); });
 
   DefineUse use{.used = m_state->used, .words = {}};
   std::ranges::sort(use.used);
   use.used.erase(std::unique(use.used.begin(), use.used.end()), use.used.end());
   std::vector<std::uint32_t> words;
   for (const auto& [name, identifier] : preprocessor.getIdentifierTable())
-    if (!is_reserved(name) && !is_forgotten(name)) words.push_back(fingerprint(name));
+    if (!is_reserved(name) && !unused.contains(name)) words.push_back(fingerprint(name));
   std::ranges::sort(words);
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  use.words.assign(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint32_t));
+  use.words = bytes_of(words);
   return use;
 }
 

@@ -22,6 +22,10 @@ using Defines = decltype(CompileOptions::defines);
 /// if it is one that C++ reserves, "__x" or "_X": the words leave these out.
 bool mentions(std::string_view words, std::string_view name);
 
+/// The words that two readings of the same files have in common, each with other macros on which they do not
+/// depend: they depend on none of both.
+std::string common_words(std::string_view one, std::string_view other);
+
 /// What headers do with a request's macros.
 struct DefineUse {
   /// Names of the macros that they ask for, expand or change, and of all that `mentions` says so of without

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "jit/worker/source/macros/define_use.h"
 #include "tests/unit/base/temporary_dir.h"
@@ -27,7 +28,7 @@ class PreludeDefines : public CompileTest {
   /// By a new worker, with what was kept so far.
   CompileResult compile(const std::string& text, const Values& defines, bool has_preludes = true) {
     CompileRequest asked = request("a.cc", text);
-    asked.options.include_dirs = {dir.path()};
+    asked.options.include_dirs = m_folders;
     for (const auto& [name, value] : defines) asked.options.defines.emplace_back(name, value);
     TestParts none;
     Worker worker(test_pack(), has_preludes ? TARSIA_TEST_PRELUDES : "");
@@ -52,6 +53,7 @@ class PreludeDefines : public CompileTest {
   }
 
   TemporaryDir dir;
+  std::vector<std::string> m_folders{dir.path()};
 };
 
 std::pair<int, std::string> made(int value) {
@@ -129,6 +131,33 @@ TEST_F(PreludeDefines, a_macro_of_a_header_may_name_them) {
   EXPECT_EQ(run(text, {{"VALUE", "6"}}), kept(6));
 }
 
+TEST_F(PreludeDefines, what_is_known_of_one_macro_is_not_forgotten_for_another) {
+  write("#define ONE FIRST\n#define TWO SECOND\n");
+  const std::string text =
+      "#include <own.h>\n#ifdef FIRST\nint f() { return ONE; }\n#else\nint f() { return TWO; }\n#endif\n";
+  EXPECT_EQ(run(text, {{"FIRST", "3"}}), made(3));
+  EXPECT_EQ(run(text, {{"SECOND", "4"}}), made(4));
+  EXPECT_EQ(run(text, {{"FIRST", "5"}}), kept(5));
+  EXPECT_EQ(run(text, {{"SECOND", "6"}}), kept(6));
+  EXPECT_EQ(run(text, {{"FIRST", "7"}, {"SECOND", "8"}}), kept(7));
+}
+
+TEST_F(PreludeDefines, a_layer_may_stand_on_one_that_depends_on_a_macro) {
+  write(
+      "#ifdef SIZE\ninline int inner() { return SIZE; }\n#else\ninline int inner() { return 5; }\n#endif\n");
+  const std::string upper = dir.path() + "/upper";
+  std::filesystem::create_directory(upper);
+  write_file(upper + "/second.h", "#pragma once\n#include <set>\ninline int second() { return 1; }\n");
+  m_folders.push_back(upper);
+  const std::string text = "#include <own.h>\n#include <second.h>\nint f() { return inner() + second(); }\n";
+  EXPECT_EQ(run(text, {{"SIZE", "7"}}), made(8));
+  EXPECT_EQ(parts.kept[PartKind::prelude], 3);  // two layers, and the list of macros
+  EXPECT_EQ(run(text, {{"SIZE", "7"}}), kept(8));
+  EXPECT_EQ(run(text, {{"SIZE", "7"}, {"OTHER", "1"}}), kept(8));
+  EXPECT_EQ(run(text, {{"SIZE", "9"}}), made(10));
+  EXPECT_EQ(run(text, {}), made(6));
+}
+
 TEST_F(PreludeDefines, those_with_parameters_and_reserved_names_have_their_own) {
   const std::string text = "#include <own.h>\nint f() { return TWICE(2) + __OWN; }\n";
   EXPECT_EQ(run(text, {{"TWICE(x)", "(2 * (x))"}, {"__OWN", "1"}}), made(5));
@@ -153,6 +182,7 @@ TEST(DefineUse, words_are_found) {
   EXPECT_FALSE(mentions({}, "size"));
   EXPECT_TRUE(mentions({}, "_Size"));
   EXPECT_TRUE(mentions({}, "__size"));
+  EXPECT_EQ(common_words("aaaabbbbcccc", "bbbbdddd"), "bbbb");
 }
 
 }  // namespace

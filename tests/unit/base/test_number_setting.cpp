@@ -1,5 +1,5 @@
 // Sizes from the environment: whole mebibytes, and nothing else.
-#include "base/size_setting.h"
+#include "base/number_setting.h"
 
 #include <gtest/gtest.h>
 
@@ -47,18 +47,24 @@ TEST_F(SizeSetting, what_is_no_size_is_an_error_that_names_the_variable_and_the_
 TEST_F(SizeSetting, numbers_have_a_unit_and_a_limit_of_their_own) {
   const auto number = [](const char* text) {
     ::setenv(k_name, text, 1);
-    return number_setting(k_name, 300, 1000, "time", "milliseconds", "none");
+    return number_setting({.variable = k_name,
+                           .otherwise = 300,
+                           .least = 1,
+                           .most = 1000,
+                           .what = "time",
+                           .wanted = "a whole number of milliseconds"});
   };
   EXPECT_EQ(number(""), 300u);
-  EXPECT_EQ(number("0"), 0u);
+  EXPECT_EQ(number("1"), 1u);
   EXPECT_EQ(number("1000"), 1000u);
-  try {
-    ADD_FAILURE() << "1001 was taken for " << number("1001");
-  } catch (const ArgumentError& error) {
-    EXPECT_STREQ(error.what(),
-                 "the environment variable TARSIA_TEST_SIZE_MB is '1001', which is no time: set it to a "
-                 "whole number of "
-                 "milliseconds (300; 0 for none), or unset it");
+  for (const char* wrong : {"0", "1001", "-1"}) {
+    try {
+      ADD_FAILURE() << wrong << " was taken for " << number(wrong);
+    } catch (const ArgumentError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                std::string("the environment variable TARSIA_TEST_SIZE_MB is '") + wrong +
+                    "', which is no time: set it to a whole number of milliseconds, or unset it");
+    }
   }
 }
 
