@@ -53,6 +53,13 @@ int line_of_word(llvm::StringRef text, llvm::StringRef word) {
 /// How the message of a variable begins that ptxas did not find.
 constexpr char k_uses[] = "device code uses '";
 
+/// Names of GNU's compiler that NVRTC may lack: built-in functions, predefined macros, and keywords.
+bool is_gnu_name(llvm::StringRef name) {
+  return name.starts_with("__builtin_") || name.starts_with("__sync_") || name.starts_with("__atomic_") ||
+         (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) || name == "typeof" ||
+         name == "__typeof" || name == "__complex" || name == "__real" || name == "__imag";
+}
+
 /// Whether a line may have one of GNU's extensions, which nvcc and Clang take on the device and NVRTC does
 /// not: statements as an expression, compound literals of arrays, a ?: b, case 1 ... 5, __extension__.
 bool may_have_gnu_extension(llvm::StringRef text, int line) {
@@ -191,6 +198,7 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
   // Names that the host knows, where nothing says that they are the host's alone: the slice may lack them.
   const auto is_lost = [&](llvm::StringRef name) {
     if (find_host_name(name)) return false;
+    if (is_gnu_name(name)) return true;
     if (m_slice.words_of_headers && std::ranges::binary_search(*m_slice.words_of_headers, name.str()))
       return true;
     return std::ranges::any_of(m_slice.host_texts,

@@ -362,3 +362,57 @@ def test_limits_of_registers_hold():
     int registers() { cudaFuncAttributes a; return cudaFuncGetAttributes(&a, k) ? -1 : a.numRegs; }
     """, maxrregcount=32)
     assert 0 < lib.registers() <= 32
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_gnu_spellings_mean_what_they_mean_on_the_host(compiler):
+    """One function for both sides, and one kernel with inline assembly by GNU's words."""
+    source = r"""
+    static __inline__ __host__ __device__ void fill(long long* y) {
+      __const int one = 1;
+      __volatile__ int two = 2;
+      __signed__ char negative = -3;
+      unsigned char bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+      __UINT64_TYPE__ wide;
+      __builtin_memcpy(&wide, bytes, 8);
+      _Static_assert(__CHAR_BIT__ == 8 && __SIZEOF_LONG__ == sizeof(long), "sizes");
+      y[0] = one + two + negative + __alignof__(double);
+      y[1] = __INT_MAX__;
+      y[2] = __LONG_MAX__;
+      y[3] = (long long)(__DBL_EPSILON__ * 4503599627370496.0 * 3) + (long long)(1 / __FLT_EPSILON__);
+      y[4] = (long long)wide;
+      y[5] = __builtin_bswap32((unsigned)wide) + __builtin_bswap16((unsigned short)wide);
+      y[6] = (long long)__builtin_bswap64(wide);
+      __builtin_memset(bytes, 7, 3);
+      y[7] = bytes[2] * 100 + bytes[3];
+      y[8] = __extension__ (__INT16_MAX__ + __UINT8_MAX__);
+      y[9] = (long long*)__null == y;
+    }
+    __global__ void kernel(long long* y, int* lanes) {
+      int lane;
+      __asm__ __volatile__("mov.u32 %0, %%laneid;" : "=r"(lane));
+      lanes[threadIdx.x] = lane;
+      if (threadIdx.x == 0) fill(y);
+    }
+    void on_gpu(long long* y, int* lanes, cudaStream_t s) { kernel<<<1, 40, 0, s>>>(y, lanes); }
+    void on_cpu(long long* y) { fill(y); }
+    """
+    lib = inline(source, device_compiler=compiler)
+    y, lanes = cuda([0] * 10, torch.int64), cuda([0] * 40, torch.int32)
+    lib.on_gpu(y, lanes)
+    expected = torch.zeros(10, dtype=torch.int64)
+    lib.on_cpu(expected)
+    assert y.tolist() == expected.tolist()
+    assert lanes.tolist() == [i % 32 for i in range(40)]
+
+
+def test_a_template_that_lacks_template_is_called():
+    """nvcc's parser sees by itself that `add` is a template."""
+    lib = clang(r"""
+    template <int n> struct V { template <int i> __device__ int add(int x) const { return x * n + i; } };
+    template <int n> __global__ void k(int* y) { constexpr int four = 4; V<n> v; *y = v.add<four>(v.add<3>(*y)); }
+    void run(int* y, cudaStream_t s) { k<10><<<1, 1, 0, s>>>(y); }
+    """)
+    y = cuda([5], torch.int32)
+    lib.run(y)
+    assert y.item() == 534

@@ -86,11 +86,30 @@ bool any_starts_with(std::span<const SourceNames> texts, std::string_view prefix
   });
 }
 
+/// Names that <tarsia/gnu_keywords.h> defines: read once from its text.
+bool is_gnu_keyword(std::string_view name) {
+  static const std::set<std::string, std::less<>> all = [] {
+    std::set<std::string, std::less<>> names;
+    const SourceFile* header = find_device_header("tarsia/gnu_keywords.h");
+    constexpr std::string_view k_define = "#define ";
+    for (size_t at = 0; header && (at = header->text.find(k_define, at)) != std::string::npos;) {
+      at += k_define.size();
+      names.insert(header->text.substr(at, header->text.find_first_of(" \n", at) - at));
+    }
+    return names;
+  }();
+  return all.contains(name);
+}
+
 /// Headers of functions that need no include under nvcc. They cost too much for every source, so only a
 /// source that names one of the functions gets them.
 std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> texts) {
   std::vector<std::string_view> headers;
   if (any_starts_with(texts, "__builtin_")) headers.push_back("tarsia/gnu_builtins.h");
+  if (std::ranges::any_of(texts, [](const SourceNames& text) {
+        return std::ranges::any_of(text.identifiers, is_gnu_keyword);
+      }))
+    headers.push_back("tarsia/gnu_keywords.h");
   for (std::string_view name : {"cudaTriggerProgrammaticLaunchCompletion", "cudaGridDependencySynchronize"})
     if (any_mention(texts, name)) {
       headers.push_back("tarsia/dependent_launch.h");

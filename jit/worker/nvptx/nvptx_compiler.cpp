@@ -21,10 +21,12 @@
 #include "clang/Sema/SemaConsumer.h"
 #include "jit/build_id.h"
 #include "jit/worker/device/diagnostic_list.h"
+#include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/host/allowances.h"
 #include "jit/worker/host/device_entities.h"
+#include "jit/worker/host/end_of_text.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/nvptx/device_module.h"
@@ -45,7 +47,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What instantiates a type that lacks `typename` may lead to more of them.
+/// What instantiates a type that lacks `typename`, or a call that lacks `template`, may lead to more of them.
 constexpr int k_most_rounds = 8;
 
 /// What one pass over the text yields.
@@ -65,8 +67,32 @@ struct Task {
   std::vector<std::pair<std::string, double>>& timings;
   bool& invalid;  ///< set where a header on disk is no text
   Allowances allowances;
+  const DiagnosticCollector& collector;
+  bool judges_templates = false;  ///< also those that nobody seems to use
+  clang::Sema* sema = nullptr;    ///< not before the parse begins
+  /// Templates of functions in which errors were passed over, and whether one of them is used all the same.
+  std::set<const clang::FunctionDecl*> passed_over = {};
+  bool uses_passed_over = false;
   bool is_cancelled() const { return cancelled && *cancelled; }
 };
+
+// Work-around: Clang judges host functions and unused templates as strictly as device code.
+// Trigger: under __CUDA_ARCH__, a host function that calls an operator of the device's, and `using ::arg;` in
+// a template that nobody uses, both in Eigen's headers; nvcc takes them. Symptom: "invalid operands to binary
+// expression"; "no member named 'arg' in the global namespace". Nothing is made of host functions here: the
+// host's half judges them. If such a template is used, the text is parsed once more, and told of. Removal:
+// Clang has a flag for that.
+bool is_judged_elsewhere(Task& task) {
+  if (!task.sema) return false;
+  const clang::FunctionDecl* function = task.sema->getCurFunctionDecl(/*AllowLambda=*/true);
+  if (!function) return false;
+  if (task.sema->CUDA().IdentifyTarget(function) == clang::CUDAFunctionTarget::Host) return true;
+  if (task.judges_templates || !task.sema->CodeSynthesisContexts.empty()) return false;
+  function = task.sema->getCurFunctionDecl();
+  if (!function || !function->isDependentContext()) return false;
+  task.passed_over.insert(function->getCanonicalDecl());
+  return true;
+}
 
 /// Keeps the code generator's errors. Without it LLVM prints them and ends the process.
 class Errors final : public llvm::DiagnosticHandler {
@@ -118,6 +144,7 @@ class Consumer final : public clang::SemaConsumer {
     m_generator->Initialize(context);
   }
   void InitializeSema(clang::Sema& sema) override {
+    m_task.sema = &sema;
     allow(m_task.allowances, sema);
     // Statements of a session's cell stand outside of functions, and run on the host.
     if (m_task.unit.request->options.cell.empty()) return;
@@ -125,8 +152,13 @@ class Consumer final : public clang::SemaConsumer {
   }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     if (m_task.is_cancelled()) return false;
+    forget_passed_over();
     for (clang::Decl* decl : group) {
-      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
+        name_main(*function);
+        const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern();
+        m_task.uses_passed_over |= pattern && m_task.passed_over.contains(pattern->getCanonicalDecl());
+      }
       if (llvm::isa<clang::TopLevelStmtDecl>(decl)) return true;  // a session's statement runs on the host
       note_variables(*m_context, decl);
     }
@@ -139,10 +171,14 @@ class Consumer final : public clang::SemaConsumer {
     return m_generator->HandleTopLevelDecl(group);
   }
   void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
+    forget_passed_over();
     m_generator->HandleInlineFunctionDefinition(decl);
   }
   void HandleInterestingDecl(clang::DeclGroupRef group) override { HandleTopLevelDecl(group); }
-  void HandleTagDeclDefinition(clang::TagDecl* decl) override { m_generator->HandleTagDeclDefinition(decl); }
+  void HandleTagDeclDefinition(clang::TagDecl* decl) override {
+    forget_passed_over();
+    m_generator->HandleTagDeclDefinition(decl);
+  }
   void HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) override {
     m_generator->HandleTagDeclRequiredDefinition(decl);
   }
@@ -158,10 +194,11 @@ class Consumer final : public clang::SemaConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     m_task.timings.emplace_back("clang parse", milliseconds_since(m_start));
     end_allowances(m_task.allowances, m_clang.getLangOpts());
+    forget_passed_over();
     const clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
     // The client may know of errors that Clang has passed over.
-    const bool failed = diagnostics.hasErrorOccurred() || m_clang.getDiagnosticClient().getNumErrors() != 0;
-    if (failed || m_task.is_cancelled()) return;
+    const bool failed = diagnostics.hasErrorOccurred() || m_task.collector.getNumErrors() != 0;
+    if (failed || m_task.uses_passed_over || m_task.is_cancelled()) return;
     std::set<std::string> left_out;
     if (m_task.unit.left_out) left_out = m_task.unit.left_out();
     if (m_task.is_cancelled()) return;
@@ -185,6 +222,11 @@ class Consumer final : public clang::SemaConsumer {
   }
 
  private:
+  /// The code generator makes nothing of what follows an error.
+  void forget_passed_over() const {
+    tarsia::jit::forget_passed_over(m_clang.getDiagnostics(), m_task.collector);
+  }
+
   // The host's main has a symbol of its own (jit/worker/host/host_compiler.cpp). Names of lambdas and types
   // within a function depend on whether it has one, and not on which.
   void name_main(clang::FunctionDecl& function) const {
@@ -391,23 +433,41 @@ class Compile {
     return path + ".pch";
   }
 
+  bool may_be_in_prelude(const std::string& path, const std::string& main_path) const {
+    if (path == main_path) return false;
+    if (path.starts_with(k_source_dir)) return true;
+    return std::ranges::any_of(m_used, [&](const auto& prelude) {
+      return std::ranges::any_of(prelude->layer().dependencies,
+                                 [&](const Dependency& one) { return one.path == normal_path(path); });
+    });
+  }
+
   bool compile(const std::string& arch, const std::string& main_path, const std::string& text,
                const std::string& below, const std::string& libdevice) {
     Pass pass;
     DeviceResult& result = m_result.device;
     std::string prelude;
-    const auto parse = [&](const Allowances& allowances) {
+    const auto parse_once = [&](const Allowances& allowances, bool judges_templates, bool& uses_passed_over) {
       pass = Pass();
-      Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, allowances};
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
+      Task task{m_unit,     m_cancelled, libdevice,       pass, result.timings, result.invalid,
+                allowances, collector,   judges_templates};
+      collector.pass_over_where([&task] { return is_judged_elsewhere(task); });
       collector.find_header_remedies([&](llvm::StringRef name) { return header_remedy(name, m_request); });
       if (auto clang =
               make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector)) {
         Action action(task, *m_files);
         clang->ExecuteAction(action);
       }
+      collector.pass_over_where(nullptr);
+      uses_passed_over = task.uses_passed_over;
       return collector;
+    };
+    const auto parse = [&](const Allowances& allowances) {
+      bool again = false;
+      DiagnosticCollector collector = parse_once(allowances, /*judges_templates=*/false, again);
+      return again ? parse_once(allowances, /*judges_templates=*/true, again) : collector;
     };
     on_large_stack([&] {
       prelude = find_prelude(arch);
@@ -416,18 +476,23 @@ class Compile {
       if (collector.needs().any())
         if (DiagnosticCollector again = parse(collector.needs()); again.getNumErrors() == 0)
           collector = std::move(again);
-      // Work-around: Clang refuses types without `typename` that nvcc's parser takes for values, and then for
-      // the types that it finds.
-      // Trigger: `static_assert(sizeof(T::type) != 1)` in a template of device code. Symptom: "missing
-      // 'typename' prior to dependent type name". Removal: Clang takes it, or has a flag for that.
-      if (!collector.missing_typenames().empty()) {
+      // Work-around: Clang refuses types without `typename`, and templates without `template`, where nvcc
+      // does not. Trigger: `static_assert(sizeof(T::type) != 1)`, and `x.f<3>(y)` of a dependent x, in a
+      // template of device code. Symptom: "missing 'typename' prior to dependent type name"; "reference to
+      // non-static member function must be called". Removal: Clang takes it, or has a flag for that.
+      if (collector.getNumErrors() != 0 && !collector.missing_words().empty()) {
         DiagnosticCollector again = collector;
-        // A prelude's headers could not change.
-        m_files->add_text(main_path, text, m_unit.file->text);
-        prelude.clear();
-        for (int round = 0; round < k_most_rounds && !again.missing_typenames().empty(); ++round) {
-          for (const auto& [path, places] : again.missing_typenames())
-            m_files->insert(path, places, "typename ");
+        for (int round = 0; round < k_most_rounds && again.getNumErrors() != 0; ++round) {
+          if (again.missing_words().empty()) break;
+          auto words = again.missing_words();
+          const auto is_meant = [&](const auto& one) { return may_be_in_prelude(one.first, main_path); };
+          if (!prelude.empty() && std::ranges::any_of(words, is_meant)) {
+            // A prelude's headers could not change. What was inserted in the main text before is told anew.
+            m_files->add_text(main_path, text, m_unit.file->text);
+            prelude.clear();
+            if (round > 0) words.erase(main_path);
+          }
+          for (const auto& [path, some] : words) m_files->insert(path, some);
           again = parse(collector.needs());
         }
         if (again.getNumErrors() == 0) collector = std::move(again);

@@ -147,9 +147,31 @@ void DiagnosticCollector::set_main_text(std::string main_file, llvm::StringRef m
   m_last_column = int(text.size() - (text.rfind('\n') + 1)) + 1;
 }
 
+// `x.f<3>(y)` of a type that depends on a template's parameters: nvcc's parser sees a template wherever f
+// turns out to be one. Clang takes the bracket for "less than", and says so in several ways.
+void DiagnosticCollector::note_missing_template(const clang::Diagnostic& info) {
+  const unsigned id = info.getID();
+  if (id != clang::diag::err_template_kw_missing &&
+      id != clang::diag::err_missing_dependent_template_keyword &&
+      id != clang::diag::err_bound_member_function && id != clang::diag::err_ovl_unresolvable)
+    return;
+  if (info.getLocation().isInvalid() || !info.hasSourceManager()) return;
+  const clang::SourceManager& sources = info.getSourceManager();
+  const auto [file, offset] = sources.getDecomposedSpellingLoc(info.getLocation());
+  const auto entry = sources.getFileEntryRefForID(file);
+  const llvm::StringRef text = sources.getBufferData(file);
+  const llvm::StringRef before = text.take_front(offset).rtrim();
+  const llvm::StringRef behind =
+      text.drop_front(offset).drop_while([](char c) { return clang::isAsciiIdentifierContinue(c); });
+  const bool is_member = before.ends_with(".") || before.ends_with("->") || before.ends_with("::");
+  if (entry && is_member && behind.ltrim().starts_with("<"))
+    m_missing_words[entry->getName().str()].emplace(offset, "template ");
+}
+
 void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                                            const clang::Diagnostic& info) {
   using Level = clang::DiagnosticsEngine::Level;
+  if (level == Level::Error) note_missing_template(info);
   if (level == Level::Error && m_elsewhere && m_elsewhere()) {
     m_passed_over = true;
     m_follow = false;
@@ -164,7 +186,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
     const clang::SourceManager& sources = info.getSourceManager();
     const auto [file, offset] = sources.getDecomposedSpellingLoc(info.getLocation());
     if (const auto entry = sources.getFileEntryRefForID(file))
-      m_missing_typenames[entry->getName().str()].insert(offset);
+      m_missing_words[entry->getName().str()].emplace(offset, "typename ");
   }
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;

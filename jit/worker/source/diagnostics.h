@@ -59,9 +59,11 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   bool passed_over_all() const { return m_passed_over && getNumErrors() == 0; }
   /// A pragma of OpenMP's was met while OpenMP is off.
   bool met_openmp() const { return m_met_openmp; }
-  /// Where nvcc takes a type without `typename`, and Clang took no type: files, and places in what was
-  /// served.
-  const std::map<std::string, std::set<size_t>>& missing_typenames() const { return m_missing_typenames; }
+  /// Where nvcc does without `typename` or `template`, and Clang does not: the words by file, and by the
+  /// place in what was served.
+  const std::map<std::string, std::map<size_t, std::string>>& missing_words() const {
+    return m_missing_words;
+  }
   /// An error would not be one with these.
   const Allowances& needs() const { return m_needs; }
 
@@ -73,7 +75,8 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   int m_last_line, m_last_column;  // just behind the text
   std::function<bool()> m_elsewhere;
   HeaderRemedy m_header_remedy;
-  std::map<std::string, std::set<size_t>> m_missing_typenames;
+  void note_missing_template(const clang::Diagnostic& info);
+  std::map<std::string, std::map<size_t, std::string>> m_missing_words;
   bool m_passed_over = false;
   bool m_met_openmp = false;
   Allowances m_has, m_needs;

@@ -94,13 +94,12 @@ void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text,
   if (original && *original != text) m_originals.try_emplace(normal(path), *original);
 }
 
-void SourceFileSystem::insert(const std::string& name, const std::set<size_t>& offsets,
-                              llvm::StringRef text) {
+void SourceFileSystem::insert(const std::string& name, const std::map<size_t, std::string>& texts) {
   const std::string path = normal(name);
   const llvm::StringRef served = find(path).content;
   std::string amended = served.str();
-  for (auto at = offsets.rbegin(); at != offsets.rend(); ++at)
-    if (*at <= amended.size()) amended.insert(*at, text.data(), text.size());
+  for (auto one = texts.rbegin(); one != texts.rend(); ++one)
+    if (one->first <= amended.size()) amended.insert(one->first, one->second);
   add_text(path, m_amended.emplace_back(std::move(amended)), served);
 }
 

@@ -40,11 +40,11 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   explicit SourceFileSystem(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
 
   /// Both texts must live as long as the file system, with a NUL behind them. `original` is the user's
-  /// text. The first of several texts for a path counts.
+  /// text. The last of several texts for a path counts, and the first of several originals.
   void add_text(const std::string& path, llvm::StringRef text,
                 std::optional<llvm::StringRef> original = std::nullopt);
-  /// Serves the file with `text` inserted at each of the offsets, which are those of what was served so far.
-  void insert(const std::string& path, const std::set<size_t>& offsets, llvm::StringRef text);
+  /// Serves the file with texts inserted at their offsets, which are those of what was served so far.
+  void insert(const std::string& path, const std::map<size_t, std::string>& texts);
   /// It is as if the text had never been there.
   void remove_text(const std::string& path);
   /// Files below it may be read, and so may those that they include by names relative to themselves

@@ -30,6 +30,7 @@ void tarsia_no_lerp();
 #define TARSIA_CLANG_WRAPPER 1
 #include <__clang_cuda_runtime_wrapper.h>
 #undef TARSIA_CLANG_WRAPPER
+#undef CUDA_VERSION  // of the wrapper's stand-in for <cuda.h>: nvcc defines it for none but those who include that
 #undef __shfl
 #undef __shfl_up
 #undef __shfl_down

@@ -371,6 +371,38 @@ TEST_F(DeviceChoiceTest, a_users_error_is_not_compiled_again) {
   for (const auto& [step, time] : result.timings) EXPECT_THAT(step, testing::Not(HasSubstr("clang")));
 }
 
+TEST_F(DeviceChoiceTest, nvrtc_takes_gnus_spellings) {
+  for (const std::string body :
+       {"int r; __asm__ __volatile__(\"mov.u32 %0, %%laneid;\" : \"=r\"(r)); *x = r;",
+        "int r; asm __volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r)); *x = r;",
+        "__const int a = 3; __signed__ char b = a; *x = b + __alignof__(double);",
+        "*x = __INT_MAX__ + __CHAR_BIT__ - __SIZEOF_LONG__;",
+        "__UINT64_TYPE__ a = 1; __SIZE_TYPE__ b = a; *x = b;", "*x = __FLT_MAX__ + __DBL_EPSILON__;",
+        "int* q = __null; if (!q) *x = 1;",
+        "_Static_assert(sizeof(int) == 4, \"size\"); __extension__ long long q = 1; *x = q;",
+        "float f; __builtin_memcpy(&f, x, 4); *x = f;", "*x = __builtin_bswap32(int(*x));",
+        "if (*x == 7) __builtin_trap(); *x = 1;"}) {
+    const CompileResult result = compile(request("a.cu", "__global__ void k(float* x) { " + body + " }\n"));
+    ASSERT_TRUE(result.ok) << body << errors(result);
+    EXPECT_EQ(compiler_of(result), "nvrtc") << body;
+  }
+}
+
+TEST_F(DeviceChoiceTest, gnus_names_that_nvrtc_lacks_go_to_clang) {
+  for (const std::string body :
+       {"__typeof__(*x) a = 1; *x = a;", "*x = __COUNTER__;", "typeof(*x) a = 1; *x = a;",
+        "__sync_synchronize(); *x = 1;", "__builtin_prefetch(x); *x = 1;"}) {
+    const CompileResult result = compile(request("a.cu", "__global__ void k(float* x) { " + body + " }\n"));
+    ASSERT_TRUE(result.ok) << body << errors(result);
+    EXPECT_THAT(compiler_of(result), HasSubstr("clang: NVRTC refused line 1")) << body;
+  }
+  // What neither knows is told in NVRTC's words.
+  const CompileResult result =
+      compile(request("a.cu", "__global__ void k(float* x) { *x = __no_such__(); }\n"));
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(errors(result), HasSubstr("identifier \"__no_such__\" is undefined"));
+}
+
 TEST_F(DeviceChoiceTest, nvrtc_alone_is_told_what_helps) {
   CompileRequest asked = request("a.cu",
                                  "template <class F> __global__ void k(F f) { f(); }\n"
@@ -448,6 +480,86 @@ TEST_F(NvptxTest, a_header_of_the_users_may_lack_typename_too) {
   const NvptxResult result = device(asked);
   ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
   EXPECT_THAT(result.ptx, HasSubstr(", 7;"));
+}
+
+TEST_F(NvptxTest, a_template_without_template_is_taken_where_nvcc_takes_it) {
+  const std::string head =
+      "template <int n> struct V { int z; __device__ V* self() { return this; }\n"
+      "template <int i> __device__ int add(int x) const { return x + n + i; }\n"
+      "template <class T, int i> __device__ static int size() { return sizeof(T) * i; } };\n"
+      "#define ADD(a, i) a.add<i>(35)\n"
+      "template <int n> __global__ void k(int* x) { constexpr int four = 4; V<n> v; auto w = v; (void)four; ";
+  const std::string tail = " }\ntemplate __global__ void k<7>(int*);\n";
+  NvptxResult result =
+      device(head +
+             "x[0] = v.add<3>(32); x[1] = w.add<four>(v.add<4>(21)); x[2] = (&v)->add<four>(33);"
+             "x[3] = 43 + V<n>::size<short, 1>(); x[4] = ADD(v, four);" +
+             tail);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  for (int value = 42; value <= 46; ++value)
+    EXPECT_THAT(result.ptx, HasSubstr(", " + std::to_string(value) + ";"));
+  EXPECT_TRUE(result.device.diagnostics.empty()) << errors(result.device.diagnostics);
+  // Another error stands where it is, and a member that is no template stays one.
+  result = device(head + "*x = v.add<four>(31) + none; *x = v.self < (void*)x;" + tail);
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_THAT(errors(result.device.diagnostics),
+              HasSubstr("a.cu:5:125: use of undeclared identifier 'none'"));
+  EXPECT_THAT(errors(result.device.diagnostics), HasSubstr("non-static member function must be called"));
+}
+
+TEST_F(NvptxTest, a_header_below_a_prelude_may_lack_template_too) {
+  TemporaryDir dir;
+  std::ofstream(dir.path() + "/add.h") << "#pragma once\ntemplate <class V> __device__ int sum(V v) {\n"
+                                          "constexpr int three = 3; return v.add<three>(30) + three; }\n";
+  CompileRequest asked = request("a.cu",
+                                 "#include \"add.h\"\nstruct V {\n"
+                                 "template <int i> __device__ int add(int x) { return x + i; } };\n"
+                                 "__global__ void k(int* x) { *x = sum(V()); }\n");
+  asked.options.include_dirs = {dir.path()};
+  for (int time = 0; time < 2; ++time) {
+    const NvptxResult result = device(asked);
+    ASSERT_TRUE(result.device.ok) << time << errors(result.device.diagnostics);
+    EXPECT_THAT(result.ptx, HasSubstr(", 36;"));
+  }
+}
+
+TEST_F(NvptxTest, what_is_no_device_code_is_not_judged) {
+  const std::string text =
+      "template <class T> struct S { T t; int run() {\n"
+      "#ifdef __CUDA_ARCH__\n  using ::nowhere;\n#endif\n  return t; } };\n"
+      "template <class T> __device__ int f(T t) { return none(3) + t; }\n"
+      "__device__ S<int> operator+(S<int> a, S<int> b);\n"  // the host has its own
+      "int on_the_host() { return S<int>().run() + (S<int>() + S<int>()).t; }\n"
+      "__global__ void k(int* x) { S<int> s{42}; *x = s.t; }\n";
+  NvptxResult result = device(text);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.ptx, HasSubstr(", 42;"));
+  EXPECT_TRUE(result.device.diagnostics.empty()) << errors(result.device.diagnostics);
+  result = device(text + "__global__ void use(int* x) { *x = f(1); }\n");
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_THAT(errors(result.device.diagnostics), HasSubstr("a.cu:6:51: use of undeclared identifier 'none'"));
+  result = device(text + "__host__ __device__ int use() { return none(1); }\n");
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_THAT(errors(result.device.diagnostics),
+              HasSubstr("a.cu:10:40: use of undeclared identifier 'none'"));
+  result = device(text +
+                  "template <class F> __global__ void call(F f) { f(); }\n"
+                  "void launch() { call<<<1, 1>>>([] __device__ () { none(2); }); }\n");
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_THAT(errors(result.device.diagnostics),
+              HasSubstr("a.cu:11:51: use of undeclared identifier 'none'"));
+}
+
+TEST_F(NvptxTest, the_drivers_header_is_read_where_it_is_included_alone) {
+  const std::string kernel = "__global__ void k(int* x) { *x = VALUE; }\n";
+  NvptxResult result = device("#ifdef CUDA_VERSION\n#define VALUE 1\n#else\n#define VALUE 42\n#endif\n" +
+                              kernel + "enum CUresult { cuda_success };\n");
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.ptx, HasSubstr(", 42;"));
+  result = device(
+      "#include <cuda.h>\n#if CUDA_VERSION >= 13000\n#define VALUE (42 + CUDA_SUCCESS)\n#endif\n" + kernel);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.ptx, HasSubstr(", 42;"));
 }
 
 }  // namespace

@@ -156,3 +156,21 @@ inline __device__ int __builtin_parity(unsigned x) {
 inline __device__ int __builtin_parityll(unsigned long long x) {
   return __popcll(x) & 1;
 }
+inline __device__ void* __builtin_memcpy(void* to, const void* from, unsigned long bytes) {
+  return ::memcpy(to, from, bytes);
+}
+inline __device__ void* __builtin_memset(void* to, int value, unsigned long bytes) {
+  return ::memset(to, value, bytes);
+}
+inline __device__ void __builtin_trap() {
+  __trap();
+}
+inline __device__ unsigned short __builtin_bswap16(unsigned short x) {
+  return (unsigned short)(x << 8 | x >> 8);
+}
+inline __device__ unsigned __builtin_bswap32(unsigned x) {
+  return __byte_perm(x, 0, 0x0123);
+}
+inline __device__ unsigned long __builtin_bswap64(unsigned long x) {
+  return (unsigned long)__builtin_bswap32((unsigned)x) << 32 | __builtin_bswap32((unsigned)(x >> 32));
+}
