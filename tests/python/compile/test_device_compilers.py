@@ -210,7 +210,7 @@ def test_a_variable_without_a_size_that_nobody_defines_is_an_error():
 
 @pytest.mark.parametrize("body", [
     "for (int i : (int[]){1, 2, 3}) x[i] = 1;", "const float* p = (const float[]){x[0], x[1], 3.f}; x[2] = p[1];",
-    "x[0] = ({ int a = 1; a; });", "x[0] = x[2] ?: 7;", "switch (int(x[0])) { case 1 ... 5: x[1] = 1; }", "__extension__ long long q = 1; x[0] = q;"])
+    "x[0] = ({ int a = 1; a; });", "x[0] = x[2] ?: 7;", "switch (int(x[0])) { case 1 ... 5: x[1] = 1; }", "__typeof__(x[0]) q = 1; x[0] = q;"])
 def test_gnu_extensions_in_kernels_go_to_clang(body):
     """nvcc takes them, and NVRTC does not."""
     lib = tarsia.load_inline(f"__global__ void k(float* x) {{\n  {body}\n}}\n")
