@@ -61,14 +61,13 @@ bool is_gnu_name(llvm::StringRef name) {
 }
 
 /// Whether a line may have one of GNU's extensions, which nvcc and Clang take on the device and NVRTC does
-/// not: statements as an expression, compound literals of arrays, a ?: b, case 1 ... 5, __extension__.
+/// not: statements as an expression, compound literals of arrays, a ?: b, case 1 ... 5.
 bool may_have_gnu_extension(llvm::StringRef text, int line) {
   for (; line > 1 && !text.empty(); --line) text = text.split('\n').second;
   const llvm::StringRef one = text.split('\n').first;
   for (size_t at = 0; (at = one.find('?', at)) != one.npos;)
     if (one.substr(++at).ltrim().starts_with(":")) return true;
-  return one.contains("({") || one.contains("]){") || one.contains("]) {") || one.contains("...") ||
-         one.contains("__extension__");
+  return one.contains("({") || one.contains("]){") || one.contains("]) {") || one.contains("...");
 }
 
 }  // namespace
@@ -211,9 +210,7 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
     if (text.starts_with(k_uses)) continue;
     const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);
     if (file == m_slice.files.end()) return true;
-    if ((text.contains("expected a") || text.contains("\"__extension__\"")) &&
-        may_have_gnu_extension(file->text, diagnostic.line))
-      return true;
+    if (text.contains("expected a") && may_have_gnu_extension(file->text, diagnostic.line)) return true;
     if (std::ranges::any_of(k_users, [&](const char* words) { return text.contains(words); })) continue;
     if (const llvm::StringRef name = missing_name(text); !name.empty() && !is_lost(name)) continue;
     return true;

@@ -86,19 +86,19 @@ bool any_starts_with(std::span<const SourceNames> texts, std::string_view prefix
   });
 }
 
-/// Names that <tarsia/gnu_keywords.h> defines: read once from its text.
-bool is_gnu_keyword(std::string_view name) {
-  static const std::set<std::string, std::less<>> all = [] {
-    std::set<std::string, std::less<>> names;
+/// What <tarsia/gnu_keywords.h> defines, by its text.
+const std::set<std::string_view>& gnu_keywords() {
+  static const std::set<std::string_view> all = [] {
+    std::set<std::string_view> names;
     const SourceFile* header = find_device_header("tarsia/gnu_keywords.h");
     constexpr std::string_view k_define = "#define ";
     for (size_t at = 0; header && (at = header->text.find(k_define, at)) != std::string::npos;) {
       at += k_define.size();
-      names.insert(header->text.substr(at, header->text.find_first_of(" \n", at) - at));
+      names.insert(std::string_view(header->text).substr(at, header->text.find_first_of(" \n", at) - at));
     }
     return names;
   }();
-  return all.contains(name);
+  return all;
 }
 
 /// Headers of functions that need no include under nvcc. They cost too much for every source, so only a
@@ -106,9 +106,7 @@ bool is_gnu_keyword(std::string_view name) {
 std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> texts) {
   std::vector<std::string_view> headers;
   if (any_starts_with(texts, "__builtin_")) headers.push_back("tarsia/gnu_builtins.h");
-  if (std::ranges::any_of(texts, [](const SourceNames& text) {
-        return std::ranges::any_of(text.identifiers, is_gnu_keyword);
-      }))
+  if (std::ranges::any_of(gnu_keywords(), [&](std::string_view name) { return any_mention(texts, name); }))
     headers.push_back("tarsia/gnu_keywords.h");
   for (std::string_view name : {"cudaTriggerProgrammaticLaunchCompletion", "cudaGridDependencySynchronize"})
     if (any_mention(texts, name)) {

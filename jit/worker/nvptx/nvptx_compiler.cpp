@@ -56,6 +56,7 @@ struct Pass {
   std::set<std::string> symbols;
   bool has_variables = false;
   std::vector<std::string> errors;  ///< of the code generator, without places
+  bool uses_passed_over = false;    ///< a template is used in which errors were passed over
 };
 
 /// What a pass needs.
@@ -68,11 +69,9 @@ struct Task {
   bool& invalid;  ///< set where a header on disk is no text
   Allowances allowances;
   const DiagnosticCollector& collector;
-  bool judges_templates = false;  ///< also those that nobody seems to use
-  clang::Sema* sema = nullptr;    ///< not before the parse begins
-  /// Templates of functions in which errors were passed over, and whether one of them is used all the same.
-  std::set<const clang::FunctionDecl*> passed_over = {};
-  bool uses_passed_over = false;
+  bool judges_templates = false;                          ///< also those that nobody seems to use
+  clang::Sema* sema = nullptr;                            ///< not before the parse begins
+  std::set<const clang::FunctionDecl*> passed_over = {};  ///< templates in which errors were passed over
   bool is_cancelled() const { return cancelled && *cancelled; }
 };
 
@@ -157,7 +156,7 @@ class Consumer final : public clang::SemaConsumer {
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
         name_main(*function);
         const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern();
-        m_task.uses_passed_over |= pattern && m_task.passed_over.contains(pattern->getCanonicalDecl());
+        m_task.pass.uses_passed_over |= pattern && m_task.passed_over.contains(pattern->getCanonicalDecl());
       }
       if (llvm::isa<clang::TopLevelStmtDecl>(decl)) return true;  // a session's statement runs on the host
       note_variables(*m_context, decl);
@@ -198,7 +197,7 @@ class Consumer final : public clang::SemaConsumer {
     const clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
     // The client may know of errors that Clang has passed over.
     const bool failed = diagnostics.hasErrorOccurred() || m_task.collector.getNumErrors() != 0;
-    if (failed || m_task.uses_passed_over || m_task.is_cancelled()) return;
+    if (failed || m_task.pass.uses_passed_over || m_task.is_cancelled()) return;
     std::set<std::string> left_out;
     if (m_task.unit.left_out) left_out = m_task.unit.left_out();
     if (m_task.is_cancelled()) return;
@@ -447,7 +446,7 @@ class Compile {
     Pass pass;
     DeviceResult& result = m_result.device;
     std::string prelude;
-    const auto parse_once = [&](const Allowances& allowances, bool judges_templates, bool& uses_passed_over) {
+    const auto parse_once = [&](const Allowances& allowances, bool judges_templates) {
       pass = Pass();
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
@@ -461,13 +460,12 @@ class Compile {
         clang->ExecuteAction(action);
       }
       collector.pass_over_where(nullptr);
-      uses_passed_over = task.uses_passed_over;
       return collector;
     };
     const auto parse = [&](const Allowances& allowances) {
-      bool again = false;
-      DiagnosticCollector collector = parse_once(allowances, /*judges_templates=*/false, again);
-      return again ? parse_once(allowances, /*judges_templates=*/true, again) : collector;
+      DiagnosticCollector collector = parse_once(allowances, /*judges_templates=*/false);
+      if (pass.uses_passed_over) collector = parse_once(allowances, /*judges_templates=*/true);
+      return collector;
     };
     on_large_stack([&] {
       prelude = find_prelude(arch);

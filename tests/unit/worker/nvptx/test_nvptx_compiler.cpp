@@ -507,19 +507,29 @@ TEST_F(NvptxTest, a_template_without_template_is_taken_where_nvcc_takes_it) {
   EXPECT_THAT(errors(result.device.diagnostics), HasSubstr("non-static member function must be called"));
 }
 
-TEST_F(NvptxTest, a_header_below_a_prelude_may_lack_template_too) {
-  TemporaryDir dir;
-  std::ofstream(dir.path() + "/add.h") << "#pragma once\ntemplate <class V> __device__ int sum(V v) {\n"
-                                          "constexpr int three = 3; return v.add<three>(30) + three; }\n";
-  CompileRequest asked = request("a.cu",
-                                 "#include \"add.h\"\nstruct V {\n"
-                                 "template <int i> __device__ int add(int x) { return x + i; } };\n"
-                                 "__global__ void k(int* x) { *x = sum(V()); }\n");
-  asked.options.include_dirs = {dir.path()};
-  for (int time = 0; time < 2; ++time) {
+TEST_F(NvptxTest, a_text_with_a_prelude_and_the_preludes_headers_may_lack_template_too) {
+  const TemporaryDir dir;
+  std::ofstream(dir / "add.h") << "#pragma once\ntemplate <class V> __device__ int sum(V v) {\n"
+                                  "constexpr int three = 3; return v.add<three>(30) + three; }\n";
+  const auto text = [](const std::string& call) {
+    return "#include \"add.h\"\nstruct V { template <int i> __device__ int add(int x) { return x + i; } };\n"
+           "template <class T> __global__ void k(int* x, T v) { constexpr int two = 2; *x = two + " +
+           call + "; }\ntemplate __global__ void k<V>(int*, V);\n";
+  };
+  DevicePreludes some;
+  preludes = &some;
+  // The text's own, twice, for the prelude to be made, and then the prelude's.
+  const std::pair<std::string, std::string> calls[] = {
+      {"v.add<two>(30)", "34"}, {"v.add<two>(31)", "35"}, {"sum(v)", "38"}};
+  for (const auto& [call, value] : calls) {
+    CompileRequest asked = request("a.cu", text(call));
+    asked.options.include_dirs = {dir.path()};
     const NvptxResult result = device(asked);
-    ASSERT_TRUE(result.device.ok) << time << errors(result.device.diagnostics);
-    EXPECT_THAT(result.ptx, HasSubstr(", 36;"));
+    ASSERT_TRUE(result.device.ok) << call << errors(result.device.diagnostics);
+    EXPECT_THAT(result.ptx, HasSubstr(", " + value + ";")) << call;
+    const bool has_prelude = std::ranges::any_of(
+        result.device.timings, [](const auto& one) { return one.first == "clang prelude"; });
+    EXPECT_EQ(has_prelude, call != calls[0].first) << call;
   }
 }
 
