@@ -24,7 +24,7 @@ exec @launcher@ @CLANGXX_22@ "$@"
   foreach(header algorithm array atomic chrono filesystem functional map memory mutex optional set string string_view unordered_map
           utility vector nlohmann/json.hpp
           clang/AST/ASTContext.h clang/AST/Attr.h clang/AST/DeclCXX.h clang/AST/DeclTemplate.h clang/AST/ExprCXX.h
-          clang/AST/RecursiveASTVisitor.h clang/Basic/SourceManager.h clang/CodeGen/ModuleBuilder.h
+          clang/AST/DynamicRecursiveASTVisitor.h clang/Basic/SourceManager.h clang/CodeGen/ModuleBuilder.h
           clang/Frontend/CompilerInstance.h clang/Frontend/FrontendActions.h clang/Lex/Preprocessor.h clang/Sema/Sema.h
           clang/Serialization/ASTWriter.h llvm/IR/Constants.h llvm/IR/IRBuilder.h llvm/IR/Module.h ${ARGN})
     list(APPEND headers "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")

@@ -11,7 +11,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "jit/worker/exports/exports.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -39,7 +39,7 @@ std::string replaced(llvm::StringRef text, const std::map<std::string, std::stri
 }
 
 // What a template asks of its type parameters.
-class Needs : public clang::RecursiveASTVisitor<Needs> {
+class Needs : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Needs(const clang::FunctionDecl& pattern) {
     TraverseDecl(const_cast<clang::FunctionDecl*>(&pattern));
@@ -51,34 +51,34 @@ class Needs : public clang::RecursiveASTVisitor<Needs> {
   bool an_integer() const { return m_integer; }
 
   // Clang's names.
-  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr*) { return found(); }
-  bool VisitDependentScopeDeclRefExpr(clang::DependentScopeDeclRefExpr*) { return found(); }
-  bool VisitUnresolvedMemberExpr(clang::UnresolvedMemberExpr*) { return found(); }
-  bool VisitDependentNameTypeLoc(clang::DependentNameTypeLoc) { return found(); }
-  bool VisitTemplateSpecializationTypeLoc(clang::TemplateSpecializationTypeLoc type) {
+  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr*) override { return found(); }
+  bool VisitDependentScopeDeclRefExpr(clang::DependentScopeDeclRefExpr*) override { return found(); }
+  bool VisitUnresolvedMemberExpr(clang::UnresolvedMemberExpr*) override { return found(); }
+  bool VisitDependentNameTypeLoc(clang::DependentNameTypeLoc) override { return found(); }
+  bool VisitTemplateSpecializationTypeLoc(clang::TemplateSpecializationTypeLoc type) override {
     return type.getType()->isDependentType() ? found() : true;
   }
-  bool VisitDecltypeTypeLoc(clang::DecltypeTypeLoc) { return found(); }
-  bool VisitCXXForRangeStmt(clang::CXXForRangeStmt* loop) {
+  bool VisitDecltypeTypeLoc(clang::DecltypeTypeLoc) override { return found(); }
+  bool VisitCXXForRangeStmt(clang::CXXForRangeStmt* loop) override {
     return loop->getRangeInit()->isTypeDependent() ? found() : true;
   }
-  bool VisitStaticAssertDecl(clang::StaticAssertDecl*) { return found(); }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitStaticAssertDecl(clang::StaticAssertDecl*) override { return found(); }
+  bool VisitCallExpr(clang::CallExpr* call) override {
     if (llvm::isa<clang::CXXOperatorCallExpr>(call)) return true;
     const auto* callee = llvm::dyn_cast<clang::DeclRefExpr>(call->getCallee()->IgnoreParenImpCasts());
     return call->getCallee()->isTypeDependent() && callee && llvm::isa<clang::VarDecl>(callee->getDecl())
                ? found()
                : true;
   }
-  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* element) {
+  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* element) override {
     return is_plain(element->getLHS()) && is_plain(element->getRHS()) ? found() : true;
   }
-  bool VisitUnaryOperator(clang::UnaryOperator* expression) {
+  bool VisitUnaryOperator(clang::UnaryOperator* expression) override {
     if (expression->getOpcode() == clang::UO_Deref && is_plain(expression->getSubExpr())) return found();
     m_integer |= expression->getOpcode() == clang::UO_Not && expression->isTypeDependent();
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* expression) {
+  bool VisitBinaryOperator(clang::BinaryOperator* expression) override {
     const clang::BinaryOperatorKind kind = expression->getOpcode();
     m_integer |= expression->isTypeDependent() &&
                  (kind == clang::BO_Rem || kind == clang::BO_RemAssign || expression->isShiftOp() ||
@@ -86,7 +86,6 @@ class Needs : public clang::RecursiveASTVisitor<Needs> {
                   kind == clang::BO_OrAssign || kind == clang::BO_XorAssign);
     return true;
   }
-  bool VisitLambdaExpr(clang::LambdaExpr*) { return true; }
 
  private:
   static bool is_plain(const clang::Expr* value) {
@@ -141,17 +140,17 @@ clang::QualType with_number(clang::QualType type, clang::QualType number, const 
 }
 
 // What a function returns, without what functions within it do.
-class Returned : public clang::RecursiveASTVisitor<Returned> {
+class Returned : public clang::DynamicRecursiveASTVisitor {
  public:
   std::vector<const clang::Expr*> values;
 
   // Clang's names.
-  bool VisitReturnStmt(clang::ReturnStmt* statement) {
+  bool VisitReturnStmt(clang::ReturnStmt* statement) override {
     if (const clang::Expr* value = statement->getRetValue()) values.push_back(value->IgnoreParens());
     return true;
   }
-  bool TraverseLambdaExpr(clang::LambdaExpr*) { return true; }
-  bool TraverseCXXRecordDecl(clang::CXXRecordDecl*) { return true; }
+  bool TraverseLambdaExpr(clang::LambdaExpr*) override { return true; }
+  bool TraverseCXXRecordDecl(clang::CXXRecordDecl*) override { return true; }
 };
 
 // Whether the instance's result can be exported. Of `auto`, what is returned tells; a value that only an

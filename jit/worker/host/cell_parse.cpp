@@ -7,7 +7,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Lex/PPCallbacks.h"
@@ -97,9 +97,9 @@ bool check_body(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
 }
 
 /// The places of `return` in the functions and lambdas of a statement.
-class Returns : public clang::RecursiveASTVisitor<Returns> {
+class Returns : public clang::DynamicRecursiveASTVisitor {
  public:
-  bool VisitReturnStmt(clang::ReturnStmt* statement) {
+  bool VisitReturnStmt(clang::ReturnStmt* statement) override {
     places.insert(statement->getReturnLoc());
     return true;
   }

@@ -8,7 +8,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/cell/cell_items.h"
 #include "jit/worker/host/device_entities.h"
@@ -32,48 +32,45 @@ bool is_of_device(const clang::Decl& decl) {
 }
 
 // What the walks have in common.
-template <class Walk>
-class HostCode : public clang::RecursiveASTVisitor<Walk> {
+class HostCode : public clang::DynamicRecursiveASTVisitor {
  public:
-  bool shouldVisitTemplateInstantiations() const { return true; }
+  HostCode() { ShouldVisitTemplateInstantiations = true; }
   // Their operands are not evaluated.
-  bool TraverseUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr*) { return true; }
-  bool TraverseCXXNoexceptExpr(clang::CXXNoexceptExpr*) { return true; }
-  bool TraverseDecltypeTypeLoc(clang::DecltypeTypeLoc, bool = true) { return true; }
+  bool TraverseUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr*) override { return true; }
+  bool TraverseCXXNoexceptExpr(clang::CXXNoexceptExpr*) override { return true; }
+  bool TraverseDecltypeTypeLoc(clang::DecltypeTypeLoc, bool) override { return true; }
 };
 
-class Reads : public HostCode<Reads> {
+class Reads : public HostCode {
  public:
-  explicit Reads(clang::ASTContext& context) : m_context(context) {}
+  explicit Reads(clang::ASTContext& context) : m_context(context) { ShouldVisitImplicitCode = true; }
 
-  bool shouldVisitImplicitCode() const { return true; }
-
-  bool TraverseDecl(clang::Decl* decl) {
+  bool TraverseDecl(clang::Decl* decl) override {
     if (!decl) return true;
     if (llvm::isa<clang::FunctionDecl, clang::VarDecl>(decl) && is_of_device(*decl)) return true;
     return HostCode::TraverseDecl(decl);
   }
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     return is_of_device(*lambda->getCallOperator()) || HostCode::TraverseLambdaExpr(lambda);
   }
-  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) override {
     if (cast->getCastKind() == clang::CK_LValueToRValue) report(cast->getSubExpr(), k_reads);
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) override {
     if (operation->isAssignmentOp()) report(operation->getLHS(), k_writes);
     return true;
   }
-  bool VisitUnaryOperator(clang::UnaryOperator* operation) {
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) override {
     if (operation->isIncrementDecrementOp()) report(operation->getSubExpr(), k_writes);
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) override {
     if (made->getNumArgs() == 1 && made->getConstructor()->isCopyOrMoveConstructor())
       report(made->getArg(0), k_reads);
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     // A cell's value is handed to this function by reference.
     const clang::FunctionDecl* callee = call->getDirectCallee();
     if (callee && call->getNumArgs() == 1 && callee->getDeclName().isIdentifier() &&
@@ -130,11 +127,11 @@ bool does_nothing(const clang::FunctionDecl& function) {
   return body && body->body_empty();
 }
 
-class Calls : public HostCode<Calls> {
+class Calls : public HostCode {
  public:
   explicit Calls(clang::ASTContext& context) : m_context(context) {}
 
-  bool TraverseDecl(clang::Decl* decl) {
+  bool TraverseDecl(clang::Decl* decl) override {
     auto* const function = llvm::dyn_cast_or_null<clang::FunctionDecl>(decl);
     if (!function) return HostCode::TraverseDecl(decl);
     if (is_of_device(*function) || function->isConstexpr() || function->isDependentContext()) return true;
@@ -144,18 +141,18 @@ class Calls : public HostCode<Calls> {
     return goes_on;
   }
   // Clang marks lambdas of the host as if both sides had them.
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     const auto* mark = lambda->getCallOperator()->getAttr<clang::CUDADeviceAttr>();
     return (mark && !mark->isImplicit()) || HostCode::TraverseLambdaExpr(lambda);
   }
-  bool TraverseIfStmt(clang::IfStmt* choice) {
+  bool TraverseIfStmt(clang::IfStmt* choice) override {
     if (choice->isConsteval()) return true;
     if (choice->isConstexpr() && !choice->getCond()->isValueDependent())
       if (const auto taken = choice->getNondiscardedCase(m_context)) return !*taken || TraverseStmt(*taken);
     return HostCode::TraverseIfStmt(choice);
   }
 
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     const clang::FunctionDecl* const callee = call->getDirectCallee();
     if (!callee || !is_of_cuda(*callee) || !m_told.insert(call->getExprLoc()).second) return true;
     clang::DiagnosticsEngine& diagnostics = m_context.getDiagnostics();
@@ -197,8 +194,7 @@ class Calls : public HostCode<Calls> {
 };
 
 // All of the user's text that is new.
-template <class Walk>
-void walk(Walk&& in, clang::ASTContext& context, const std::string& cell_path) {
+void walk(HostCode& in, clang::ASTContext& context, const std::string& cell_path) {
   const clang::SourceManager& sources = context.getSourceManager();
   for (clang::Decl* decl : context.getTranslationUnitDecl()->noload_decls())
     if (is_user_file(sources, decl->getLocation()) &&
@@ -209,7 +205,8 @@ void walk(Walk&& in, clang::ASTContext& context, const std::string& cell_path) {
 }  // namespace
 
 void warn_of_device_reads(clang::ASTContext& context, const std::string& cell_path) {
-  walk(Reads(context), context, cell_path);
+  Reads reads(context);
+  walk(reads, context, cell_path);
 }
 
 void refuse_device_calls(HostParse& parse, clang::ASTContext& context) {

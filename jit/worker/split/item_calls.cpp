@@ -2,8 +2,8 @@
 #include "jit/worker/split/item_calls.h"
 
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
@@ -11,26 +11,27 @@ namespace {
 
 // The functions that a function of both sides may call. What depends on a template's parameters counts by all
 // that its name may mean.
-class Calls final : public clang::RecursiveASTVisitor<Calls> {
+class Calls final : public clang::DynamicRecursiveASTVisitor {
  public:
   /// `both`: the function is one of both sides, and not one that is only constexpr.
-  Calls(SplitItem& item, bool both) : m_item(item), m_both(both) {}
-  // The loop over a range calls functions that nobody wrote, and so do operators that are rewritten.
-  bool shouldVisitImplicitCode() const { return true; }
-  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
+  Calls(SplitItem& item, bool both) : m_item(item), m_both(both) {
+    // The loop over a range calls functions that nobody wrote, and so do operators that are rewritten.
+    ShouldVisitImplicitCode = true;
+  }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) override {
     add(expression->getDecl());
     return true;
   }
-  bool VisitMemberExpr(clang::MemberExpr* expression) {
+  bool VisitMemberExpr(clang::MemberExpr* expression) override {
     add(expression->getMemberDecl());
     return true;
   }
-  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* expression) {
+  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* expression) override {
     m_item.called_names.push_back(expression->getMember());
     if (expression->isArrow()) add(clang::OO_Arrow);
     return true;
   }
-  bool VisitExpr(clang::Expr* expression) {
+  bool VisitExpr(clang::Expr* expression) override {
     if (!expression->isTypeDependent()) return true;
     m_item.calls_conversions = true;
     if (llvm::isa<clang::CallExpr>(expression)) add(clang::OO_Call);
@@ -41,7 +42,7 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
       add(clang::UnaryOperator::getOverloadedOperator(unary->getOpcode()));
     return true;
   }
-  bool VisitOverloadExpr(clang::OverloadExpr* expression) {
+  bool VisitOverloadExpr(clang::OverloadExpr* expression) override {
     for (const clang::NamedDecl* one : expression->decls()) add(one);
     return true;
   }
