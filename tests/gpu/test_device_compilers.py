@@ -387,6 +387,11 @@ def test_gnu_spellings_mean_what_they_mean_on_the_host(compiler):
       y[7] = bytes[2] * 100 + bytes[3];
       y[8] = __extension__ (__INT16_MAX__ + __UINT8_MAX__);
       y[9] = (long long*)__null == y;
+    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ || !defined(__linux__)
+      y[10] = 1;
+    #else
+      y[10] = __GNUC__ * 100 + __GNUC_MINOR__ * 10 + __x86_64__ + __SIZEOF_INT128__ * 1000;
+    #endif
     }
     __global__ void kernel(long long* y, int* lanes) {
       int lane;
@@ -398,9 +403,9 @@ def test_gnu_spellings_mean_what_they_mean_on_the_host(compiler):
     void on_cpu(long long* y) { fill(y); }
     """
     lib = inline(source, device_compiler=compiler)
-    y, lanes = cuda([0] * 10, torch.int64), cuda([0] * 40, torch.int32)
+    y, lanes = cuda([0] * 11, torch.int64), cuda([0] * 40, torch.int32)
     lib.on_gpu(y, lanes)
-    expected = torch.zeros(10, dtype=torch.int64)
+    expected = torch.zeros(11, dtype=torch.int64)
     lib.on_cpu(expected)
     assert y.tolist() == expected.tolist()
     assert lanes.tolist() == [i % 32 for i in range(40)]

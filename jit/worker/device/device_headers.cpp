@@ -31,23 +31,43 @@ const std::vector<Part>& parts() {
         "index_sequence_for", "bit_cast", "in_place_t"},
        {"utility", "algorithm", "map", "vector", "string", "iostream", "bit"}},
       {"tarsia/algorithm.h",
-       {"min",         "max",           "minmax",
-        "clamp",       "min_element",   "max_element",
-        "for_each",    "fill",          "fill_n",
-        "copy",        "copy_n",        "transform",
-        "find",        "find_if",       "all_of",
-        "any_of",      "count",         "equal",
-        "reverse",     "iter_swap",     "lower_bound",
-        "upper_bound", "binary_search", "sort",
-        "accumulate",  "inner_product", "iota",
-        "gcd",         "lcm",           "iterator_traits",
-        "distance",    "begin",         "end",
-        "size",        "addressof",     "random_access_iterator_tag"},
-       {"algorithm", "numeric", "iterator"}},
+       {"min",         "max",           "minmax", "clamp",      "min_element",   "max_element", "for_each",
+        "fill",        "fill_n",        "copy",   "copy_n",     "transform",     "find",        "find_if",
+        "all_of",      "any_of",        "count",  "equal",      "reverse",       "iter_swap",   "lower_bound",
+        "upper_bound", "binary_search", "sort",   "accumulate", "inner_product", "iota",        "gcd",
+        "lcm"},
+       {"algorithm", "numeric"}},
+      {"tarsia/iterator.h",
+       {"iterator_traits",
+        "iterator",
+        "distance",
+        "advance",
+        "next",
+        "prev",
+        "reverse_iterator",
+        "make_reverse_iterator",
+        "begin",
+        "end",
+        "cbegin",
+        "cend",
+        "rbegin",
+        "rend",
+        "crbegin",
+        "crend",
+        "size",
+        "data",
+        "addressof",
+        "input_iterator_tag",
+        "output_iterator_tag",
+        "forward_iterator_tag",
+        "bidirectional_iterator_tag",
+        "random_access_iterator_tag"},
+       {"iterator", "algorithm", "numeric"}},
       {"tarsia/functional.h",
-       {"plus",         "minus",   "multiplies", "divides",       "modulus",    "negate",      "equal_to",
-        "not_equal_to", "greater", "less",       "greater_equal", "less_equal", "logical_and", "logical_or",
-        "logical_not",  "bit_and", "bit_or",     "bit_xor",       "identity",   "invoke"},
+       {"plus",        "minus",        "multiplies",     "divides",        "modulus",       "negate",
+        "equal_to",    "not_equal_to", "greater",        "less",           "greater_equal", "less_equal",
+        "logical_and", "logical_or",   "logical_not",    "bit_and",        "bit_or",        "bit_xor",
+        "identity",    "invoke",       "unary_function", "binary_function"},
        {"functional"}},
       {"tarsia/array.h", {"array"}, {"array"}},
       {"tarsia/tuple.h", {"tuple", "make_tuple", "tie", "forward_as_tuple", "apply"}, {"tuple"}},
@@ -118,6 +138,23 @@ std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> te
   return headers;
 }
 
+/// What std has from libcu++, if a text names it as std's.
+std::string parts_of_libcudacxx(std::span<const SourceNames> texts) {
+  std::string text;
+  for (auto [name, with] :
+       {std::pair<std::string_view, std::string_view>{"optional",
+                                                      "using cuda::std::nullopt; using cuda::std::nullopt_t; "
+                                                      "using cuda::std::make_optional; "},
+        {"span", ""}}) {
+    if (std::ranges::none_of(texts, [&](const SourceNames& t) { return t.std_names.contains(name); }))
+      continue;
+    ((text += "#include <cuda/std/") += name) += ">\nnamespace std { using cuda::std::";
+    ((text += name) += "; ") += with;
+    text += "}\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 const SourceFile* find_device_header(std::string_view name) {
@@ -136,7 +173,7 @@ std::string device_prelude(std::span<const SourceNames> texts, bool everything) 
   for (std::string_view header : headers_by_mention(texts)) add(header);
   if (everything) {
     add("tarsia/std.h");
-    return prelude;
+    return prelude + parts_of_libcudacxx(texts);
   }
   bool std_mentioned = false;
   std::set<std::string_view> included;
@@ -172,16 +209,49 @@ std::string device_prelude(std::span<const SourceNames> texts, bool everything) 
     }
   }
   for (std::string_view file : wanted) add(file);
-  for (std::string_view name : {"optional", "span"})
-    for (const SourceNames& text : texts)
-      if (text.std_names.contains(name)) {
-        prelude += "#include <cuda/std/" + std::string(name) +
-                   ">\nnamespace std { using cuda::std::" + std::string(name) + "; }\n";
-        if (name == "optional")
-          prelude += "namespace std { using cuda::std::nullopt; using cuda::std::make_optional; }\n";
-        break;
-      }
-  return prelude;
+  return prelude + parts_of_libcudacxx(texts);
+}
+
+std::string platform_macros(std::span<const SourceNames> texts) {
+  // Work-around: NVRTC does not predefine what tells of the compiler and the platform.
+  // Trigger: `#if __GNUC__ > 3`, `#ifdef __linux__`, `#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__` around what
+  // a kernel uses. Symptom: the device has another branch than the host, in silence (the last is true there).
+  // The values are those of the host's half. Removal: NVRTC predefines them.
+  static constexpr std::pair<std::string_view, std::string_view> k_macros[] = {
+      {"_GNU_SOURCE", "1"},
+      {"_LP64", "1"},
+      {"__BYTE_ORDER__", "1234"},
+      {"__ELF__", "1"},
+      {"__GNUC_MINOR__", "2"},
+      {"__GNUC_PATCHLEVEL__", "1"},
+      {"__GNUC__", "4"},
+      {"__GNUG__", "4"},
+      {"__GXX_ABI_VERSION", "1002"},
+      {"__GXX_RTTI", "1"},
+      {"__NVCC__", "1"},
+      {"__ORDER_BIG_ENDIAN__", "4321"},
+      {"__ORDER_LITTLE_ENDIAN__", "1234"},
+      {"__SIZEOF_INT128__", "16"},
+      {"__amd64", "1"},
+      {"__amd64__", "1"},
+      {"__gnu_linux__", "1"},
+      {"__linux", "1"},
+      {"__linux__", "1"},
+      {"__unix", "1"},
+      {"__unix__", "1"},
+      {"__x86_64", "1"},
+      {"__x86_64__", "1"},
+      {"linux", "1"},
+      {"unix", "1"},
+  };
+  std::string lines;
+  for (auto [name, value] : k_macros) {
+    if (!any_mention(texts, name)) continue;
+    lines += "#ifndef ";  // else the user's
+    ((((lines += name) += "\n#define ") += name) += ' ') += value;
+    lines += "\n#endif\n";
+  }
+  return lines;
 }
 
 bool is_built_in(std::string_view name) {

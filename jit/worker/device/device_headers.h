@@ -24,6 +24,10 @@ const SourceFile* find_device_header(std::string_view name);
 /// The prelude of sources that mention these names; `everything` leaves no part out.
 std::string device_prelude(std::span<const SourceNames> texts, bool everything);
 
+/// Defines what the host's compiler predefines of itself and of its platform, as far as the names are
+/// mentioned.
+std::string platform_macros(std::span<const SourceNames> texts);
+
 /// Whether a header of CUDA's declares only what is built into NVRTC (cuda_runtime.h).
 bool is_built_in(std::string_view name);
 

@@ -278,6 +278,15 @@ class Planner {
   std::string prelude() {
     std::string text = device_prelude(m_names, m_everything);
     if (m_versions && !find_in_dirs(m_dirs, "cuda_runtime.h").empty()) text += "#include <cuda_runtime.h>\n";
+    // They come last, as lines: under an option, NVRTC's own header and libcu++ would take it for g++ or
+    // nvcc. What libcu++ asks about the compiler it asks before them, in the header of its version.
+    const std::string macros = platform_macros(m_names);
+    constexpr std::string_view k_version = "cuda/std/version";
+    if (!macros.empty() && !m_without_cccl && !find_in_dirs(m_dirs, std::string(k_version)).empty())
+      ((text += "#include <") += k_version) += ">\n";
+    text += macros;
+    for (const std::string& flag : m_request.cflags)
+      if (!macros.empty() && flag.starts_with("-U")) text += "#undef " + flag.substr(2) + "\n";
     return text;
   }
 
@@ -418,18 +427,17 @@ class Planner {
     if (m_request.fast_math) options.push_back("-use_fast_math");
     if (m_request.maxrregcount > 0)
       options.push_back("-maxrregcount=" + std::to_string(m_request.maxrregcount));
-    if (mentions("__int128") || mentions("__int128_t") || mentions("__uint128_t"))
-      options.push_back("-device-int128");
+    for (const char* name : {"__int128", "__int128_t", "__uint128_t", "__SIZEOF_INT128__"})
+      if (mentions(name)) {
+        options.push_back("-device-int128");
+        break;
+      }
     // Work-around: libcu++ unrolls deeper under NVRTC than under nvcc.
     // Trigger: a header of libcu++. Symptom: each costs a second and 200 MB more (docs/device-code.md).
     // Removal: libcu++ has nvcc's value, this one, under NVRTC too.
     if (m_uses_cccl || m_uses_cuda_headers) options.push_back("-D_CCCL_META_UNROLL_LIMIT=10");
     if (m_uses_cccl || (!m_light && m_uses_cuda_headers)) options.push_back("-DTARSIA_WITH_CCCL");
     if (m_without_cccl) options.push_back("-D_CG_LIMIT_INCLUDED_DEPENDENCIES");
-    for (const char* name :
-         {"__NVCC__", "__linux__", "__linux", "__unix__", "__x86_64__", "__GNUC__", "__gnu_linux__"})
-      if (mentions(name) && !m_uses_cccl)
-        options.push_back(std::string("-D") + name + (std::string_view(name) == "__GNUC__" ? "=12" : "=1"));
     for (const auto& [name, value] : m_request.defines)
       options.push_back("-D" + name + (value ? "=" + *value : ""));
     for (const std::string& flag : m_request.cflags)

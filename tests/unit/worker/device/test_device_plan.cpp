@@ -262,6 +262,24 @@ TEST_F(DevicePlanTest, options_follow_the_request) {
   EXPECT_THAT(plan_device(asked).options, Contains("-G"));
 }
 
+TEST_F(DevicePlanTest, macros_of_the_platform_come_by_mention_behind_all_that_nvrtc_includes_first) {
+  file("cuda/cccl/cuda/std/version", "");
+  constexpr const char* k_gnu = "#ifndef __GNUC__\n#define __GNUC__ 4\n#endif\n";
+  DeviceRequest asked = request("#if __GNUC__ > 3 && defined(linux)\n#endif\n__global__ void k() {}");
+  const auto prelude = [&](PlanKind kind) { return text_of(plan_device(asked, kind), "tarsia/prelude.h"); };
+  for (const PlanKind kind : {PlanKind::light, PlanKind::full}) {
+    EXPECT_TRUE(prelude(kind).ends_with(k_gnu + std::string("#ifndef linux\n#define linux 1\n#endif\n")));
+    EXPECT_THAT(prelude(kind), Not(HasSubstr("__linux__")));
+    EXPECT_THAT(plan_device(asked, kind).options, testing::Each(Not(HasSubstr("GNUC"))));
+  }
+  EXPECT_THAT(prelude(PlanKind::full), HasSubstr("#include <cuda/std/version>\n" + std::string(k_gnu)));
+  EXPECT_THAT(prelude(PlanKind::light), Not(HasSubstr("cuda/std/version")));  // nothing of libcu++ is read
+  asked.cflags = {"-U__GNUC__"};
+  EXPECT_TRUE(prelude(PlanKind::light).ends_with("\n#undef __GNUC__\n"));
+  asked.main.text.insert(0, "#include <cub/block/block_reduce.cuh>\n");
+  EXPECT_THAT(prelude(PlanKind::light), HasSubstr("#include <cuda/std/version>\n" + std::string(k_gnu)));
+}
+
 TEST_F(DevicePlanTest, everything_that_can_change_the_code_changes_the_key) {
   const DeviceRequest base = request("#include <cuda_fp16.h>\n__global__ void k() {}");
   const Digest key = plan_device(base).key;

@@ -322,7 +322,7 @@ TEST_F(DeviceChoiceTest, an_edit_below_headers_that_nvrtc_refused_goes_to_clang_
   const auto write = [&](const char* more) {
     std::ofstream(folder / "last.h") << "#pragma once\n#include <iterator>\n"
                                      << "inline __device__ int f() { int a[2] = {1, 2}; return "
-                                        "*std::reverse_iterator<int*>(a + 2); }\n"
+                                        "*std::move_iterator<int*>(a + 1); }\n"
                                      << more;
   };
   write("");
@@ -350,7 +350,7 @@ TEST_F(DeviceChoiceTest, an_instance_that_nvrtc_refused_says_nothing_of_the_head
     CompileRequest asked = request("a.cu",
                                    "#include \"last.h\"\n#include <iterator>\nstruct A { __device__ int "
                                    "last() { int a[2] = {1, 2}; return "
-                                   "*std::reverse_iterator<int*>(a + 2); } };\n"
+                                   "*std::move_iterator<int*>(a + 1); } };\n"
                                    "__global__ void k(int* x) { *x = " +
                                        body + "; }\n");
     asked.options.include_dirs = {folder.path()};
@@ -386,6 +386,23 @@ TEST_F(DeviceChoiceTest, nvrtc_takes_gnus_spellings) {
     ASSERT_TRUE(result.ok) << body << errors(result);
     EXPECT_EQ(compiler_of(result), "nvrtc") << body;
   }
+}
+
+TEST_F(DeviceChoiceTest, nvrtc_knows_the_platform_as_the_host_does) {
+  for (const std::string include :
+       {"", "cuda_fp16.h", "cooperative_groups.h", "cuda/std/array", "cub/block/block_reduce.cuh"})
+    for (const std::string condition :
+         {"__GNUC__ * 100 + __GNUC_MINOR__ == 402 && __GNUG__ == __GNUC__", "__linux__ && __unix && linux",
+          "__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__",
+          "__x86_64__ && __amd64 && _LP64 && __ELF__", "__SIZEOF_INT128__ == 16 && __NVCC__"}) {
+      const std::string asserted = " { static_assert(" + condition + "); ";
+      CompileRequest asked = request("a.cu", (include.empty() ? "" : "#include <" + include + ">\n") +
+                                                 "__global__ void k(float* x)" + asserted +
+                                                 "*x = 1; }\nvoid f()" + asserted + "}\n");
+      asked.options.device_compiler = "nvrtc";
+      const CompileResult result = compile(asked);
+      EXPECT_TRUE(result.ok) << include << condition << errors(result);
+    }
 }
 
 TEST_F(DeviceChoiceTest, gnus_names_that_nvrtc_lacks_go_to_clang) {

@@ -1,6 +1,6 @@
-// What of <algorithm>, <numeric> and <iterator> makes sense for one thread.
+// What of <algorithm> and <numeric> makes sense for one thread.
 #pragma once
-#include <tarsia/utility.h>
+#include <tarsia/iterator.h>
 
 namespace std {
 
@@ -210,48 +210,6 @@ TARSIA_STD_FN TARSIA_STD_CONSTEXPR T gcd(T a, T b) {
 template <class T>
 TARSIA_STD_FN TARSIA_STD_CONSTEXPR T lcm(T a, T b) {
   return a == 0 || b == 0 ? 0 : a / gcd(a, b) * b;
-}
-
-template <class I>
-struct iterator_traits {
-  typedef typename I::value_type value_type;
-  typedef typename I::difference_type difference_type;
-  typedef typename I::reference reference;
-  typedef typename I::pointer pointer;
-  typedef typename I::iterator_category iterator_category;
-};
-struct input_iterator_tag {};
-struct output_iterator_tag {};
-struct forward_iterator_tag : input_iterator_tag {};
-struct bidirectional_iterator_tag : forward_iterator_tag {};
-struct random_access_iterator_tag : bidirectional_iterator_tag {};
-template <class T>
-struct iterator_traits<T*> {
-  typedef remove_cv_t<T> value_type;
-  typedef ptrdiff_t difference_type;
-  typedef T& reference;
-  typedef T* pointer;
-  typedef random_access_iterator_tag iterator_category;
-};
-template <class I>
-TARSIA_STD_FN constexpr ptrdiff_t distance(I first, I last) {
-  return last - first;
-}
-template <class T, size_t n>
-TARSIA_STD_FN constexpr T* begin(T (&array)[n]) noexcept {
-  return array;
-}
-template <class T, size_t n>
-TARSIA_STD_FN constexpr T* end(T (&array)[n]) noexcept {
-  return array + n;
-}
-template <class T, size_t n>
-TARSIA_STD_FN constexpr size_t size(const T (&)[n]) noexcept {
-  return n;
-}
-template <class T>
-TARSIA_STD_FN T* addressof(T& object) noexcept {
-  return __builtin_addressof(object);
 }
 
 }  // namespace std

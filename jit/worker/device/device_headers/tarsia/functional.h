@@ -4,6 +4,19 @@
 
 namespace std {
 
+// What function objects had for bases before C++17, and what libstdc++ has yet.
+template <class A, class R>
+struct unary_function {
+  typedef A argument_type;
+  typedef R result_type;
+};
+template <class A, class B, class R>
+struct binary_function {
+  typedef A first_argument_type;
+  typedef B second_argument_type;
+  typedef R result_type;
+};
+
 #define TARSIA_STD_BINARY(name, result, op)                                                        \
   template <class T = void>                                                                        \
   struct name {                                                                                    \

@@ -7,5 +7,6 @@
 #include <tarsia/cstdint.h>
 #include <tarsia/cstring.h>
 #include <tarsia/functional.h>
+#include <tarsia/iterator.h>
 #include <tarsia/limits.h>
 #include <tarsia/tuple.h>
