@@ -311,9 +311,9 @@ class ItemReader::Impl {
       item.root |= file.own && has_device_attribute(*function);
       if (has_device_attribute(*function))
         at_least(Item::device);
-      else if ((function->isConstexpr() && !m_host_types.is_host(*function)) ||
-               llvm::isa<clang::CXXDeductionGuideDecl>(function) || is_only_asked(file, *function) ||
-               is_of_both_to_nvrtc(*function))
+      else if (((function->isConstexpr() || llvm::isa<clang::CXXDeductionGuideDecl>(function)) &&
+                !m_host_types.is_host(*function)) ||
+               is_only_asked(file, *function) || is_of_both_to_nvrtc(*function))
         at_least(Item::soft);
     } else if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&inner)) {
       item.variable |= has_device_attribute(*variable);

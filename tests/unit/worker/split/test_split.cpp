@@ -377,6 +377,26 @@ TEST_F(SplitTest, constexpr_functions_trap_where_they_throw) {
   EXPECT_THAT(text_of(slice), Not(HasSubstr("runtime_error")));
 }
 
+TEST_F(SplitTest, constexpr_members_and_guides_that_take_the_hosts_types_go) {
+  DeviceSlice slice = split(
+      "#include <functional>\n#include <string>\n#include <vector>\n"
+      "struct Held { int n; std::string s; };\n"
+      "template <class T> struct Ref {\n"
+      "  const T* data; int n;\n"
+      "  constexpr Ref(const T* p, int m) : data(p), n(m) {}\n"
+      "  template <class A> constexpr Ref(const std::vector<T, A>& v) : data(v.data()), n(int(v.size())) {}\n"
+      "  constexpr bool all(const std::function<bool(const T&)>& f) const { return f(*data); }\n"
+      "  constexpr int held(const Held& h) const { return h.n; }\n"
+      "  constexpr T first() const { return *data; }\n"
+      "};\n"
+      "template <class T> Ref(const T*, int) -> Ref<T>;\n"
+      "template <class T, class A> Ref(const std::vector<T, A>&) -> Ref<T>;\n"
+      "__global__ void k(int* x) { *x = Ref(x, 1).first(); }\n");
+  for (const char* gone : {"std::vector", "std::function"}) EXPECT_THAT(text_of(slice), Not(HasSubstr(gone)));
+  for (const char* there : {"Ref(const T*, int) -> Ref<T>;", "held(const Held& h)", "first() const"})
+    EXPECT_THAT(text_of(slice), HasSubstr(there));
+}
+
 TEST_F(SplitTest, members_of_the_hosts_types_leave_the_others_where_they_are) {
   DeviceSlice slice = split(
       "#include <string>\n#include <vector>\nstruct P { std::vector<int> v; int n; std::string a, b; };\n"
