@@ -29,6 +29,19 @@ set_target_properties(tarsia_python PROPERTIES
   INSTALL_RPATH $ORIGIN)
 target_include_directories(tarsia_python PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(tarsia_python PRIVATE tarsia)
+if(TARSIA_UNITY_BUILD)
+  # A folder at a time, but for the files that define a type of Python's: they repeat the names of its slots.
+  set_target_properties(tarsia_python PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(folder call core expression op tensor)
+    set(sources ${python_sources})
+    list(FILTER sources INCLUDE REGEX "/python/${folder}/")
+    list(FILTER sources EXCLUDE REGEX "/(bound_op|expression|function|kernel|op|tensor)\\.cpp$")
+    set_source_files_properties(${sources} PROPERTIES UNITY_GROUP ${folder})
+  endforeach()
+  get_target_property(libraries tarsia_python LINK_LIBRARIES)
+  list(FILTER libraries INCLUDE REGEX "^nanobind")
+  set_target_properties(${libraries} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+endif()
 
 # The package in the build folder: links to its files and folders and to what lies beside it in a wheel.
 set(package_source ${CMAKE_SOURCE_DIR}/python/tarsia)

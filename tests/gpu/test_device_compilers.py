@@ -390,7 +390,7 @@ def test_gnu_spellings_mean_what_they_mean_on_the_host(compiler):
     #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ || !defined(__linux__)
       y[10] = 1;
     #else
-      y[10] = __GNUC__ * 100 + __GNUC_MINOR__ * 10 + __x86_64__ + __SIZEOF_INT128__ * 1000;
+      y[10] = (__GNUC__ >= 4) * 100 + __x86_64__ + __SIZEOF_INT128__ * 1000;
     #endif
     }
     __global__ void kernel(long long* y, int* lanes) {

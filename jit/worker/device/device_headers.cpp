@@ -216,17 +216,19 @@ std::string platform_macros(std::span<const SourceNames> texts) {
   // Work-around: NVRTC does not predefine what tells of the compiler and the platform.
   // Trigger: `#if __GNUC__ > 3`, `#ifdef __linux__`, `#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__` around what
   // a kernel uses. Symptom: the device has another branch than the host, in silence (the last is true there).
-  // The values are those of the host's half. Removal: NVRTC predefines them.
+  // The values are those of nvcc with g++ 12. Clang, on the host, says that it is g++ 4.2: sources that ask
+  // for a version ask for Clang first (`defined(__clang__) || __GNUC__ >= 9`). Removal: NVRTC predefines
+  // them.
   static constexpr std::pair<std::string_view, std::string_view> k_macros[] = {
       {"_GNU_SOURCE", "1"},
       {"_LP64", "1"},
       {"__BYTE_ORDER__", "1234"},
       {"__ELF__", "1"},
       {"__GNUC_MINOR__", "2"},
-      {"__GNUC_PATCHLEVEL__", "1"},
-      {"__GNUC__", "4"},
-      {"__GNUG__", "4"},
-      {"__GXX_ABI_VERSION", "1002"},
+      {"__GNUC_PATCHLEVEL__", "0"},
+      {"__GNUC__", "12"},
+      {"__GNUG__", "12"},
+      {"__GXX_ABI_VERSION", "1017"},
       {"__GXX_RTTI", "1"},
       {"__NVCC__", "1"},
       {"__ORDER_BIG_ENDIAN__", "4321"},

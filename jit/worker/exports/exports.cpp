@@ -360,10 +360,21 @@ class Lister {
         llvm::isa<clang::CXXDeductionGuideDecl>(function) || function.isOverloadedOperator() ||
         !m_context.getSourceManager().isInMainFile(function.getLocation()))
       return;
-    if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus) return;
+    if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus || is_made_by_header(function)) return;
     if (function.getIdentifier() && function.getName().starts_with("tarsia_call_"))
       return;  // describes a C text
     m_exports.skipped.push_back({exported_name(function), std::move(why)});
+  }
+
+  // Whether a macro of a header wrote both its name and its beginning, as PYBIND11_MODULE does: nobody misses
+  // it.
+  bool is_made_by_header(const clang::FunctionDecl& function) const {
+    const clang::SourceManager& sources = m_context.getSourceManager();
+    const auto is_users = [&](clang::SourceLocation place) {
+      return in_user_text(sources, sources.getSpellingLoc(place));
+    };
+    return function.getLocation().isMacroID() && !is_users(function.getLocation()) &&
+           !is_users(function.getBeginLoc());
   }
 
   // Such a function is a part of what the header promises: tarsia/th/.
@@ -402,7 +413,7 @@ class Lister {
       m_exports.functions.push_back(&function);
     else if (why.empty())
       m_exports.left_out.push_back(std::move(name));
-    else if (wanted)
+    else if (wanted && (m_choice.restricted || !is_made_by_header(function)))
       m_exports.skipped.push_back({std::move(name), std::move(why)});
   }
 

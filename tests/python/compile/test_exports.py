@@ -145,3 +145,12 @@ def test_kernels_that_are_made_later_do_not_need_the_names():
     lib = tarsia.load_inline("template <class T> __global__ void k(T* x) { *x = 1; }\n"
                              'extern "C" int entry() { return 1; }', exports=["entry"])
     assert lib.k["float"].ptx is not None if hasattr(lib.k["float"], "ptx") else lib.k["float"]
+
+
+def test_what_a_macro_of_a_header_makes_is_no_skipped_function_of_the_users(tmp_path):
+    (tmp_path / "module.h").write_text("#pragma once\n#define MODULE(name) static void name##_init(int); struct name##_module { name##_module() "
+                                       "{ name##_init(1); } } name##_made; void name##_open(void**) {} static void name##_init(int x)\n")
+    source = ('#include "module.h"\n#define MINE(name) static int name##_mine() { return 1; }\n'
+              "static int seen;\nMODULE(one) { seen = x; }\nMINE(a)\nint number() { return seen + a_mine(); }\n")
+    lib = tarsia.load_inline(source, include_dirs=[tmp_path])
+    assert (lib.number(), lib.functions, set(lib.skipped)) == (2, ("number",), {"a_mine"})

@@ -264,7 +264,7 @@ TEST_F(DevicePlanTest, options_follow_the_request) {
 
 TEST_F(DevicePlanTest, macros_of_the_platform_come_by_mention_behind_all_that_nvrtc_includes_first) {
   file("cuda/cccl/cuda/std/version", "");
-  constexpr const char* k_gnu = "#ifndef __GNUC__\n#define __GNUC__ 4\n#endif\n";
+  constexpr const char* k_gnu = "#ifndef __GNUC__\n#define __GNUC__ 12\n#endif\n";
   DeviceRequest asked = request("#if __GNUC__ > 3 && defined(linux)\n#endif\n__global__ void k() {}");
   const auto prelude = [&](PlanKind kind) { return text_of(plan_device(asked, kind), "tarsia/prelude.h"); };
   for (const PlanKind kind : {PlanKind::light, PlanKind::full}) {

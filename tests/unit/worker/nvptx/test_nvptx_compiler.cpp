@@ -392,7 +392,7 @@ TEST_F(DeviceChoiceTest, nvrtc_knows_the_platform_as_the_host_does) {
   for (const std::string include :
        {"", "cuda_fp16.h", "cooperative_groups.h", "cuda/std/array", "cub/block/block_reduce.cuh"})
     for (const std::string condition :
-         {"__GNUC__ * 100 + __GNUC_MINOR__ == 402 && __GNUG__ == __GNUC__", "__linux__ && __unix && linux",
+         {"__GNUC__ >= 4 && __GNUG__ == __GNUC__ && __GNUC_MINOR__ == 2", "__linux__ && __unix && linux",
           "__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__",
           "__x86_64__ && __amd64 && _LP64 && __ELF__", "__SIZEOF_INT128__ == 16 && __NVCC__"}) {
       const std::string asserted = " { static_assert(" + condition + "); ";
