@@ -75,6 +75,37 @@ const std::vector<Part>& parts() {
       {"tarsia/cstring.h",
        {"memcmp", "memmove", "strlen", "strcmp", "strncmp", "strcpy", "strncpy"},
        {"cstring", "string", "string.h"}},
+      {"tarsia/more_type_traits.h",
+       {"is_trivially_copy_assignable",
+        "is_trivially_move_assignable",
+        "is_trivially_assignable",
+        "is_nothrow_copy_assignable",
+        "is_nothrow_move_assignable",
+        "is_nothrow_assignable",
+        "is_scoped_enum",
+        "is_aggregate",
+        "has_unique_object_representations",
+        "is_bounded_array",
+        "is_unbounded_array",
+        "is_destructible",
+        "is_nothrow_destructible",
+        "aligned_union",
+        "aligned_union_t",
+        "is_nothrow_invocable",
+        "is_invocable_r",
+        "is_nothrow_invocable_r",
+        "alignment_of_v",
+        "is_literal_type_v",
+        "has_virtual_destructor_v",
+        "is_member_function_pointer_v",
+        "is_member_object_pointer_v",
+        "is_nothrow_default_constructible_v",
+        "is_nothrow_copy_constructible_v",
+        "is_nothrow_move_constructible_v",
+        "is_trivially_copy_constructible_v",
+        "is_trivially_move_constructible_v",
+        "is_trivially_constructible_v"},
+       {"type_traits"}},
       {"tarsia/type_traits.h", {}, {"type_traits"}},
   };
   return parts;
@@ -191,10 +222,10 @@ std::string device_prelude(std::span<const SourceNames> texts, bool everything) 
   add("tarsia/cstdint.h");
   std::set<std::string_view> wanted;
   auto part_of = [](std::string_view name) -> const Part* {
-    if (is_type_trait(name)) return &parts().back();
     for (const Part& part : parts())
-      if (std::find(part.names.begin(), part.names.end(), name) != part.names.end()) return &part;
-    return nullptr;
+      for (std::string_view known : part.names)
+        if (name == known || (name.ends_with("_v") && name.substr(0, name.size() - 2) == known)) return &part;
+    return is_type_trait(name) ? &parts().back() : nullptr;
   };
   for (const SourceNames& text : texts) {
     for (std::string_view name : text.std_names)

@@ -1,6 +1,6 @@
 // What of <algorithm> and <numeric> makes sense for one thread.
 #pragma once
-#include <tarsia/iterator.h>
+#include <tarsia/utility.h>
 
 namespace std {
 

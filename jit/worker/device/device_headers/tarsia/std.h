@@ -9,4 +9,5 @@
 #include <tarsia/functional.h>
 #include <tarsia/iterator.h>
 #include <tarsia/limits.h>
+#include <tarsia/more_type_traits.h>
 #include <tarsia/tuple.h>

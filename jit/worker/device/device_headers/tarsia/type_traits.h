@@ -286,6 +286,7 @@ TARSIA_STD_BUILTIN(is_standard_layout, __is_standard_layout(T))
 TARSIA_STD_BUILTIN(is_trivially_copyable, __is_trivially_copyable(T))
 TARSIA_STD_BUILTIN(is_literal_type, __is_literal_type(T))
 TARSIA_STD_BUILTIN(has_virtual_destructor, __has_virtual_destructor(T))
+TARSIA_STD_BUILTIN(is_trivially_destructible, __is_trivially_destructible(T))
 TARSIA_STD_BUILTIN(is_default_constructible, __is_constructible(T))
 TARSIA_STD_BUILTIN(is_copy_constructible, __is_constructible(T, typename add_lvalue_reference<const T>::type))
 TARSIA_STD_BUILTIN(is_move_constructible, __is_constructible(T, typename add_rvalue_reference<T>::type))
@@ -303,24 +304,7 @@ TARSIA_STD_BUILTIN(is_nothrow_copy_constructible,
                    __is_nothrow_constructible(T, typename add_lvalue_reference<const T>::type))
 TARSIA_STD_BUILTIN(is_nothrow_move_constructible,
                    __is_nothrow_constructible(T, typename add_rvalue_reference<T>::type))
-#define TARSIA_STD_ASSIGNABLE(what)                                                          \
-  TARSIA_STD_BUILTIN(is_##what##_copy_assignable,                                            \
-                     __is_##what##_assignable(typename add_lvalue_reference<T>::type,        \
-                                              typename add_lvalue_reference<const T>::type)) \
-  TARSIA_STD_BUILTIN(is_##what##_move_assignable,                                            \
-                     __is_##what##_assignable(typename add_lvalue_reference<T>::type,        \
-                                              typename add_rvalue_reference<T>::type))       \
-  template <class T, class U>                                                                \
-  struct is_##what##_assignable : bool_constant<__is_##what##_assignable(T, U)> {};
-TARSIA_STD_ASSIGNABLE(trivially)
-TARSIA_STD_ASSIGNABLE(nothrow)
-#undef TARSIA_STD_ASSIGNABLE
-TARSIA_STD_BUILTIN(is_scoped_enum, __is_enum(T) && !__is_convertible_to(T, int))
-#if __cplusplus >= 201703L
-TARSIA_STD_BUILTIN(is_aggregate, __is_aggregate(remove_cv_t<T>))
-TARSIA_STD_BUILTIN(has_unique_object_representations,
-                   __has_unique_object_representations(remove_cv_t<remove_all_extents_t<T>>))
-#endif
+#undef TARSIA_STD_BUILTIN
 template <class T, class... A>
 struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
 template <class T, class... A>
@@ -353,42 +337,9 @@ struct is_member_function_pointer : bool_constant<tarsia_is_member<remove_cv_t<T
 template <class T>
 struct is_member_object_pointer
     : bool_constant<is_member_pointer<T>::value && !is_member_function_pointer<T>::value> {};
-TARSIA_STD_BUILTIN(is_scalar, is_arithmetic<T>::value || is_pointer<T>::value || __is_enum(T) ||
-                                  is_null_pointer<T>::value || is_member_pointer<T>::value)
-template <class>
-struct is_bounded_array : false_type {};
-template <class T, size_t n>
-struct is_bounded_array<T[n]> : true_type {};
-template <class>
-struct is_unbounded_array : false_type {};
 template <class T>
-struct is_unbounded_array<T[]> : true_type {};
-
-// Of an array, its elements count. Nothing destroys a reference.
-template <class T, class = void>
-struct tarsia_destructible {
-  static constexpr bool ok = false, nothrow = false, trivial = false;
-};
-struct tarsia_indestructible {
-  static constexpr bool ok = true, nothrow = true, trivial = true;
-};
-template <class T>
-struct tarsia_destructible<T, void_t<decltype(declval<T&>().~T())>> {
-  static constexpr bool ok = true, nothrow = noexcept(declval<T&>().~T()),
-                        trivial = __has_trivial_destructor(T);
-};
-template <class T>
-struct tarsia_destroyed : tarsia_destructible<remove_all_extents_t<T>> {};
-template <class T>
-struct tarsia_destroyed<T[]> : tarsia_destructible<void> {};
-template <class T>
-struct tarsia_destroyed<T&> : tarsia_indestructible {};
-template <class T>
-struct tarsia_destroyed<T&&> : tarsia_indestructible {};
-TARSIA_STD_BUILTIN(is_destructible, tarsia_destroyed<T>::ok)
-TARSIA_STD_BUILTIN(is_nothrow_destructible, tarsia_destroyed<T>::nothrow)
-TARSIA_STD_BUILTIN(is_trivially_destructible, tarsia_destroyed<T>::trivial)
-#undef TARSIA_STD_BUILTIN
+struct is_scalar : bool_constant<is_arithmetic<T>::value || is_pointer<T>::value || __is_enum(T) ||
+                                 is_null_pointer<T>::value || is_member_pointer<T>::value> {};
 
 template <class T>
 struct rank : integral_constant<size_t, 0> {};
@@ -418,22 +369,6 @@ struct aligned_storage {
 };
 template <size_t size, size_t align = 16>
 using aligned_storage_t = typename aligned_storage<size, align>::type;
-template <size_t size, class... T>
-struct aligned_union;
-template <size_t size>
-struct aligned_union<size> {
-  static constexpr size_t alignment_value = 1, tarsia_size = size;
-};
-template <size_t size, class T, class... R>
-struct aligned_union<size, T, R...> {
-  typedef aligned_union<size, R...> rest;
-  static constexpr size_t alignment_value = alignof(T) > rest::alignment_value ? alignof(T)
-                                                                               : rest::alignment_value,
-                          tarsia_size = sizeof(T) > rest::tarsia_size ? sizeof(T) : rest::tarsia_size;
-  typedef typename aligned_storage<tarsia_size, alignment_value>::type type;
-};
-template <size_t size, class... T>
-using aligned_union_t = typename aligned_union<size, T...>::type;
 
 template <class T>
 struct decay {
@@ -518,11 +453,11 @@ struct negation : bool_constant<!bool(B::value)> {};
 
 template <class, class F, class... A>
 struct tarsia_invoke_result {
-  static constexpr bool ok = false, nothrow = false;
+  static constexpr bool ok = false;
 };
 template <class F, class... A>
 struct tarsia_invoke_result<void_t<decltype(declval<F>()(declval<A>()...))>, F, A...> {
-  static constexpr bool ok = true, nothrow = noexcept(declval<F>()(declval<A>()...));
+  static constexpr bool ok = true;
   typedef decltype(declval<F>()(declval<A>()...)) type;
 };
 template <class F, class... A>
@@ -531,18 +466,6 @@ template <class F, class... A>
 using invoke_result_t = typename invoke_result<F, A...>::type;
 template <class F, class... A>
 struct is_invocable : bool_constant<tarsia_invoke_result<void, F, A...>::ok> {};
-template <class F, class... A>
-struct is_nothrow_invocable : bool_constant<tarsia_invoke_result<void, F, A...>::nothrow> {};
-template <class R, class Result, bool = Result::ok>
-struct tarsia_invocable_r : false_type {};
-template <class R, class Result>
-struct tarsia_invocable_r<R, Result, true>
-    : bool_constant<is_void<R>::value || is_convertible<typename Result::type, R>::value> {};
-template <class R, class F, class... A>
-struct is_invocable_r : tarsia_invocable_r<R, tarsia_invoke_result<void, F, A...>> {};
-template <class R, class F, class... A>
-struct is_nothrow_invocable_r
-    : bool_constant<is_invocable_r<R, F, A...>::value && is_nothrow_invocable<F, A...>::value> {};
 template <class>
 struct result_of;
 template <class F, class... A>
@@ -554,6 +477,76 @@ TARSIA_STD_FN constexpr bool is_constant_evaluated() noexcept {
   return __builtin_is_constant_evaluated();
 }
 
-}  // namespace std
+#if __cplusplus >= 201402L
+#if __cplusplus >= 201703L
+#define TARSIA_STD_VARIABLE inline constexpr
+#else
+#define TARSIA_STD_VARIABLE constexpr
+#endif
+#define TARSIA_STD_V(name) \
+  template <class T>       \
+  TARSIA_STD_VARIABLE bool name##_v = name<T>::value;
+#define TARSIA_STD_V2(name)   \
+  template <class T, class U> \
+  TARSIA_STD_VARIABLE bool name##_v = name<T, U>::value;
+#define TARSIA_STD_VN(name) \
+  template <class... T>     \
+  TARSIA_STD_VARIABLE bool name##_v = name<T...>::value;
+TARSIA_STD_V(is_void)
+TARSIA_STD_V(is_null_pointer)
+TARSIA_STD_V(is_integral)
+TARSIA_STD_V(is_floating_point)
+TARSIA_STD_V(is_arithmetic)
+TARSIA_STD_V(is_fundamental)
+TARSIA_STD_V(is_scalar)
+TARSIA_STD_V(is_object)
+TARSIA_STD_V(is_compound)
+TARSIA_STD_V(is_signed)
+TARSIA_STD_V(is_unsigned)
+TARSIA_STD_V(is_array)
+TARSIA_STD_V(is_pointer)
+TARSIA_STD_V(is_reference)
+TARSIA_STD_V(is_lvalue_reference)
+TARSIA_STD_V(is_rvalue_reference)
+TARSIA_STD_V(is_const)
+TARSIA_STD_V(is_volatile)
+TARSIA_STD_V(is_enum)
+TARSIA_STD_V(is_union)
+TARSIA_STD_V(is_class)
+TARSIA_STD_V(is_function)
+TARSIA_STD_V(is_empty)
+TARSIA_STD_V(is_final)
+TARSIA_STD_V(is_abstract)
+TARSIA_STD_V(is_polymorphic)
+TARSIA_STD_V(is_trivial)
+TARSIA_STD_V(is_pod)
+TARSIA_STD_V(is_standard_layout)
+TARSIA_STD_V(is_trivially_copyable)
+TARSIA_STD_V(is_trivially_destructible)
+TARSIA_STD_V(is_trivially_default_constructible)
+TARSIA_STD_V(is_default_constructible)
+TARSIA_STD_V(is_copy_constructible)
+TARSIA_STD_V(is_move_constructible)
+TARSIA_STD_V(is_copy_assignable)
+TARSIA_STD_V(is_move_assignable)
+TARSIA_STD_V(is_member_pointer)
+TARSIA_STD_V(negation)
+TARSIA_STD_V2(is_same)
+TARSIA_STD_V2(is_base_of)
+TARSIA_STD_V2(is_convertible)
+TARSIA_STD_V2(is_assignable)
+TARSIA_STD_VN(is_constructible)
+TARSIA_STD_VN(is_nothrow_constructible)
+TARSIA_STD_VN(is_invocable)
+TARSIA_STD_VN(conjunction)
+TARSIA_STD_VN(disjunction)
+template <class T>
+TARSIA_STD_VARIABLE size_t rank_v = rank<T>::value;
+template <class T, unsigned i = 0>
+TARSIA_STD_VARIABLE size_t extent_v = extent<T, i>::value;
+#undef TARSIA_STD_V
+#undef TARSIA_STD_V2
+#undef TARSIA_STD_VN
+#endif
 
-#include <tarsia/type_trait_values.h>
+}  // namespace std
