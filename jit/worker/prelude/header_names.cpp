@@ -69,6 +69,7 @@ bool is_class_op(std::string_view name) {
                                                    "mxnet/operator.h",
                                                    "mxnet/resource.h",
                                                    "mxnet/tensor_blob.h",
+                                                   "tarsia/math/mshadow.h",
                                                    "mshadow/",
                                                    "dmlc/",
                                                    "nnvm/",

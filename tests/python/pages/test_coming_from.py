@@ -5,6 +5,8 @@ import re
 import pages
 import pytest
 
+import tarsia
+
 
 def test_the_page_on_mobulaop_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch")
@@ -34,3 +36,8 @@ def test_every_page_is_in_the_index():
 def test_the_page_on_class_operators_runs():
     page = "coming_from/class_operators.md"
     assert pages.run(page, False) == len(list(pages.blocks(page))) >= 2
+
+
+def test_the_c_plus_plus_of_the_page_on_class_operators_compiles():
+    (code,) = re.findall(r"^```cpp\n(.*?)^```", (pages.DOCS / "coming_from/class_operators.md").read_text(), re.M | re.S)
+    assert tarsia.load_inline(code + "int compiled() { return 7; }\n").compiled() == 7
