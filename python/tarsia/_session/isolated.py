@@ -212,6 +212,8 @@ class _Child:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._errors is not None:  # what its destructors wrote
+            self._errors.finish()
 
 
 class IsolatedHandle:

@@ -266,6 +266,14 @@ def test_nothing_but_cells_is_on_standard_output_with_json(options):
     assert "bye" in done.stderr and "none" in done.stderr
 
 
+def test_what_destructors_write_at_the_end_is_told():
+    told = []
+    with tarsia.Session(isolated=True) as session:
+        session.run('#include <cstdio>\nstruct Bye { ~Bye() { fputs("bye", stderr); } } object;')
+        session._handle.tells[0], session._handle._child._errors._pause = told.append, 1  # the thread that reads it is late
+    assert told == ["bye"]
+
+
 def test_json_lines_are_alone_on_standard_output():
     done = run("--json", "-c", "#include <cstdio>\nprintf(\"hi\\n\");\n%%\nnope\n%%\n1 + 1")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
