@@ -52,7 +52,8 @@ def test_rows_of_mshadow_may_lie_apart():
     #include <tarsia/math/mshadow.h>
     void scale(tarsia::Tensor x, int rows, int columns, int step) {
       mshadow::Tensor<mshadow::cpu, 2, float> part(x.data<float>(), mshadow::Shape2(rows, columns), step, nullptr);
-      tarsia::math::assign(tarsia::math::view(part), tarsia::math::view(part) * 10 + 1);
+      const tarsia::Tensor kept = tarsia::math::view(part);
+      tarsia::math::assign(kept, tarsia::math::view(part) * 10 + 1);
     }
     int absent() {
       try {
