@@ -171,19 +171,17 @@ std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> te
 
 /// What std has from libcu++, if a text names it as std's.
 std::string parts_of_libcudacxx(std::span<const SourceNames> texts) {
-  std::string text;
-  for (auto [name, with] :
-       {std::pair<std::string_view, std::string_view>{"optional",
-                                                      "using cuda::std::nullopt; using cuda::std::nullopt_t; "
-                                                      "using cuda::std::make_optional; "},
-        {"span", ""}}) {
-    if (std::ranges::none_of(texts, [&](const SourceNames& t) { return t.std_names.contains(name); }))
-      continue;
-    ((text += "#include <cuda/std/") += name) += ">\nnamespace std { using cuda::std::";
-    ((text += name) += "; ") += with;
-    text += "}\n";
-  }
-  return text;
+  static constexpr std::pair<std::string_view, std::string_view> k_parts[] = {
+      {"optional",
+       "#include <cuda/std/optional>\nnamespace std { using cuda::std::optional; using cuda::std::nullopt; "
+       "using cuda::std::nullopt_t; using cuda::std::make_optional; }\n"},
+      {"span", "#include <cuda/std/span>\nnamespace std { using cuda::std::span; }\n"},
+  };
+  std::string lines;
+  for (const auto& [name, part] : k_parts)
+    if (std::ranges::any_of(texts, [&](const SourceNames& text) { return text.std_names.contains(name); }))
+      lines += part;
+  return lines;
 }
 
 }  // namespace

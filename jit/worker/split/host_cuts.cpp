@@ -1,8 +1,6 @@
 // What a slice leaves out of declarations that stay: what only the host can compile.
 #include "jit/worker/split/host_cuts.h"
 
-#include <algorithm>
-
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclFriend.h"
 #include "clang/AST/DeclTemplate.h"
@@ -195,20 +193,7 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
   std::vector<SplitCut>& cuts = item.cuts;
   cut_host_word(function, cuts);
   if (function.isDefaulted() || function.isDeleted()) return;
-  // A class of the user's that holds such a type, in its turn, stays for the device.
-  const bool host = m_host_types.is_host(function);
-  const auto is_held = [&](clang::QualType type) {
-    type = type.getNonReferenceType();
-    while (type->isPointerType()) type = type->getPointeeType();
-    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
-    return !m_host_types.is_host(type) || (record && m_host_types.only_holds_host(*record));
-  };
-  if (function.isConstexpr() &&
-      (!host || (is_held(function.getReturnType()) &&
-                 std::ranges::all_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
-                   return is_held(parameter->getType());
-                 }))))
-    return cut_throws(function, cuts);
+  if (function.isConstexpr() && !m_host_types.names_host(function)) return cut_throws(function, cuts);
   size_t body = begin;
   int round = 0;
   for (; body < end; ++body) {
@@ -219,7 +204,7 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
         (kind == clang::tok::l_brace || kind == clang::tok::colon || kind == clang::tok::kw_try))
       break;
   }
-  whole |= host;
+  whole |= m_host_types.is_host(function);
   for (size_t i = begin; i < body; ++i)
     whole |= m_tokens[i].identifier && m_tokens[i].identifier->isStr("std");
   if (whole)

@@ -1,6 +1,7 @@
 // Finds the types that only the host can have.
 #include "jit/worker/split/host_types.h"
 
+#include <algorithm>
 #include <set>
 
 #include "clang/AST/DeclTemplate.h"
@@ -145,6 +146,17 @@ bool HostTypes::is_host(const clang::FunctionDecl& function) {
   for (const clang::ParmVarDecl* parameter : function.parameters())
     if (is_host(parameter->getType())) return true;
   return is_host(function.getReturnType());
+}
+
+bool HostTypes::names_host(const clang::FunctionDecl& function) {
+  const auto is_one = [&](clang::QualType type) {
+    type = type.getNonReferenceType();
+    while (type->isPointerType()) type = type->getPointeeType();
+    const clang::CXXRecordDecl* const record = type->getAsCXXRecordDecl();
+    return is_host(type) && !(record && only_holds_host(*record));
+  };
+  return is_one(function.getReturnType()) ||
+         std::ranges::any_of(function.parameters(), is_one, &clang::ParmVarDecl::getType);
 }
 
 }  // namespace tarsia::jit

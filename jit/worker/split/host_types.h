@@ -20,6 +20,8 @@ class HostTypes {
   bool only_holds_host(const clang::CXXRecordDecl& record);
   /// By its result and parameters.
   bool is_host(const clang::FunctionDecl& function);
+  /// Whether one of these is such a type, and not a class that only holds one, which stays for the device.
+  bool names_host(const clang::FunctionDecl& function);
 
  private:
   bool is_host_declaration(const clang::NamedDecl& decl);

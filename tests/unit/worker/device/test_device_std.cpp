@@ -81,6 +81,24 @@ TEST_F(DeviceStd, traits_are_the_hosts) {
       "c++20");  // this test's, which decides what an aggregate is
 }
 
+// The light plan brings a trait's header for its name alone.
+TEST_F(DeviceStd, each_trait_comes_by_its_name) {
+  std::istringstream lines(shared_text("std_traits.h"));
+  int n = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find("std::"), end = line.find_last_of(",}");
+    if (begin == line.npos || end == line.npos || end < begin) continue;
+    std::string condition = line.substr(begin, end - begin);
+    for (size_t at; (at = condition.find("<T")) != condition.npos;) condition.replace(at, 2, "<int");
+    for (size_t at; (at = condition.find(" T,")) != condition.npos;) condition.replace(at, 3, " int,");
+    const DeviceResult got =
+        compile("#include <type_traits>\n__global__ void k(int* x) { *x = " + condition + "; }\n");
+    EXPECT_TRUE(got.ok && got.keyed) << condition;
+    ++n;
+  }
+  EXPECT_GT(n, 60);
+}
+
 // The values are those of libstdc++, which compiles the same text here.
 TEST_F(DeviceStd, iterators_are_the_hosts) {
   for (const std::string standard : {"c++11", "c++14", "c++17", "c++20"}) {

@@ -4,9 +4,6 @@
 
 namespace std {
 
-#define TARSIA_STD_BUILTIN(name, ...) \
-  template <class T>                  \
-  struct name : bool_constant<__VA_ARGS__> {};
 #define TARSIA_STD_ASSIGNABLE(what)                                                          \
   TARSIA_STD_BUILTIN(is_##what##_copy_assignable,                                            \
                      __is_##what##_assignable(typename add_lvalue_reference<T>::type,        \
@@ -35,7 +32,6 @@ template <class T>
 struct is_unbounded_array<T[]> : true_type {};
 TARSIA_STD_BUILTIN(is_destructible, __is_destructible(T))
 TARSIA_STD_BUILTIN(is_nothrow_destructible, __is_nothrow_destructible(T))
-#undef TARSIA_STD_BUILTIN
 
 template <size_t size, class... T>
 struct aligned_union;
@@ -73,17 +69,6 @@ struct is_nothrow_invocable_r
     : bool_constant<is_invocable_r<R, F, A...>::value && is_nothrow_invocable<F, A...>::value> {};
 
 #if __cplusplus >= 201402L
-#if __cplusplus >= 201703L
-#define TARSIA_STD_MORE inline constexpr
-#else
-#define TARSIA_STD_MORE constexpr
-#endif
-#define TARSIA_STD_V(name) \
-  template <class T>       \
-  TARSIA_STD_MORE bool name##_v = name<T>::value;
-#define TARSIA_STD_VN(name) \
-  template <class... T>     \
-  TARSIA_STD_MORE bool name##_v = name<T...>::value;
 TARSIA_STD_V(is_literal_type)
 TARSIA_STD_V(has_virtual_destructor)
 TARSIA_STD_V(is_member_function_pointer)
@@ -113,10 +98,7 @@ TARSIA_STD_VN(is_nothrow_invocable)
 TARSIA_STD_VN(is_invocable_r)
 TARSIA_STD_VN(is_nothrow_invocable_r)
 template <class T>
-TARSIA_STD_MORE size_t alignment_of_v = alignof(T);
-#undef TARSIA_STD_V
-#undef TARSIA_STD_VN
-#undef TARSIA_STD_MORE
+TARSIA_STD_VARIABLE size_t alignment_of_v = alignof(T);
 #endif
 
 }  // namespace std

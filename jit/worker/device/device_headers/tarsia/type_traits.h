@@ -270,9 +270,6 @@ struct is_signed : bool_constant<tarsia_sign<remove_cv_t<T>>::is_signed> {};
 template <class T>
 struct is_unsigned : bool_constant<tarsia_sign<remove_cv_t<T>>::is_unsigned> {};
 
-#define TARSIA_STD_BUILTIN(name, ...) \
-  template <class T>                  \
-  struct name : bool_constant<__VA_ARGS__> {};
 TARSIA_STD_BUILTIN(is_enum, __is_enum(T))
 TARSIA_STD_BUILTIN(is_union, __is_union(T))
 TARSIA_STD_BUILTIN(is_class, __is_class(T))
@@ -304,7 +301,6 @@ TARSIA_STD_BUILTIN(is_nothrow_copy_constructible,
                    __is_nothrow_constructible(T, typename add_lvalue_reference<const T>::type))
 TARSIA_STD_BUILTIN(is_nothrow_move_constructible,
                    __is_nothrow_constructible(T, typename add_rvalue_reference<T>::type))
-#undef TARSIA_STD_BUILTIN
 template <class T, class... A>
 struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
 template <class T, class... A>
@@ -478,20 +474,9 @@ TARSIA_STD_FN constexpr bool is_constant_evaluated() noexcept {
 }
 
 #if __cplusplus >= 201402L
-#if __cplusplus >= 201703L
-#define TARSIA_STD_VARIABLE inline constexpr
-#else
-#define TARSIA_STD_VARIABLE constexpr
-#endif
-#define TARSIA_STD_V(name) \
-  template <class T>       \
-  TARSIA_STD_VARIABLE bool name##_v = name<T>::value;
 #define TARSIA_STD_V2(name)   \
   template <class T, class U> \
   TARSIA_STD_VARIABLE bool name##_v = name<T, U>::value;
-#define TARSIA_STD_VN(name) \
-  template <class... T>     \
-  TARSIA_STD_VARIABLE bool name##_v = name<T...>::value;
 TARSIA_STD_V(is_void)
 TARSIA_STD_V(is_null_pointer)
 TARSIA_STD_V(is_integral)
@@ -544,9 +529,7 @@ template <class T>
 TARSIA_STD_VARIABLE size_t rank_v = rank<T>::value;
 template <class T, unsigned i = 0>
 TARSIA_STD_VARIABLE size_t extent_v = extent<T, i>::value;
-#undef TARSIA_STD_V
 #undef TARSIA_STD_V2
-#undef TARSIA_STD_VN
 #endif
 
 }  // namespace std
