@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/little_endian.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/xxhash.h"
 
 namespace tarsia::jit {
 namespace {
@@ -73,6 +75,7 @@ bool PreludeLayer::is_hidden_by(const std::vector<std::string>& include_dirs,
 KeptLayer::KeptLayer(PreludeLayer layer, std::string pch) : m_layer(std::move(layer)) {
   auto owner = std::make_shared<const std::string>(std::move(pch));
   m_layer.pch = *owner;
+  m_layer.checksum = llvm::xxh3_64bits(llvm::StringRef(*owner));
   m_layer.owner = owner;
 }
 
@@ -119,8 +122,8 @@ bool KeptLayer::still_holds() {
 }
 
 // The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,
-// ctime]]…], [[file, line, column, severity, message]…], macros, used], the size of the headers' items,
-// these, the size of the words, these, the precompiled header, and a NUL.
+// ctime]]…], [[file, line, column, severity, message]…], macros, used, checksum, checksum of the base], the
+// size of the headers' items, these, the size of the words, these, the precompiled header, and a NUL.
 std::string KeptLayer::serialize(std::string_view headers) const {
   nlohmann::json files = nlohmann::json::array();
   for (const Dependency& d : m_layer.dependencies) {
@@ -131,7 +134,8 @@ std::string KeptLayer::serialize(std::string_view headers) const {
   for (const Diagnostic& one : m_layer.warnings)
     warnings.push_back({one.file, one.line, one.column, int(one.severity), one.message});
   const std::vector<uint8_t> head = nlohmann::json::to_msgpack(
-      nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros, m_layer.used}));
+      nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros, m_layer.used, m_layer.checksum,
+                             m_layer.base ? m_layer.base->checksum : 0}));
   std::string bytes;
   bytes.reserve(3 * sizeof(std::uint64_t) + head.size() + headers.size() + m_layer.words.size() +
                 m_layer.pch.size() + 1);
@@ -197,6 +201,11 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
           {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
     kept->m_layer.macros = head.at(3).get<std::vector<std::string>>();
     kept->m_layer.used = head.at(4).get<std::vector<std::string>>();
+    kept->m_layer.checksum = head.at(5).get<std::uint64_t>();
+    // Processes that make the layers at the same time make different bytes, and each keeps its own. A layer
+    // has numbers of the one below, so that must be the very one that it was made on.
+    if (head.at(6).get<std::uint64_t>() != (kept->m_layer.base ? kept->m_layer.base->checksum : 0))
+      return nullptr;
   } catch (const nlohmann::json::exception&) {
     return nullptr;
   }

@@ -1,6 +1,7 @@
 // A precompiled header in memory, on top of another or of nothing.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct PreludeLayer {
   int depth = 0;  ///< layers below
   std::string text;
   std::string_view pch;                  ///< a NUL follows it in memory
+  std::uint64_t checksum = 0;            ///< tells `pch` from other forms of the same headers
   std::shared_ptr<const void> owner;     ///< of the bytes of `pch`
   std::vector<std::string> names;        ///< of every include that was met, as written, sorted
   std::vector<Dependency> dependencies;  ///< the real files that went into it
@@ -70,8 +72,8 @@ class KeptLayer {
   std::string serialize(std::string_view headers = {}) const;
   /// In this process's own memory and in its mappings, without the layers below.
   std::size_t size() const { return m_layer.pch.size(); }
-  /// Null if the bytes are not of this form. `base`, `depth` and `text` are those of the layer that was
-  /// kept.
+  /// Null if the bytes are not of this form, or stand on other bytes than those of `like.base`. `base`,
+  /// `depth` and `text` are those of the layer that was kept.
   static std::shared_ptr<KeptLayer> parse(PartBytes bytes, PreludeLayer like);
   static std::shared_ptr<KeptLayer> parse(std::string bytes, PreludeLayer like);
   /// PreludeLayer::used of what serialize() made. Empty if the bytes are not of this form.

@@ -173,6 +173,7 @@ bool ShippedPreludes::check(Entry& entry) {
   if (checksum(bytes.substr(entry.offset, entry.size + 1 + entry.words_size)) != entry.sum ||
       bytes[entry.offset + entry.size] != '\0')
     return false;
+  layer->checksum = entry.sum;
   if (base) layer->base = base->shipped.layer;
   layer->depth = base ? base->shipped.layer->depth + 1 : 0;
   layer->text = entry.text;

@@ -36,6 +36,10 @@ class TestParts final : public PartStore {
     ++kept[kind];
     m_parts[{kind, key}] = std::move(bytes);
   }
+  /// Keeps all of the other's, in place of its own under the same keys.
+  void take(const TestParts& other) {
+    for (const auto& [key, bytes] : other.m_parts) m_parts[key] = bytes;
+  }
   size_t bytes(PartKind kind) const {
     size_t sum = 0;
     for (const auto& [key, bytes] : m_parts) sum += key.first == kind ? bytes.size() : 0;

@@ -158,6 +158,29 @@ TEST_F(PreludeDefines, a_layer_may_stand_on_one_that_depends_on_a_macro) {
   EXPECT_EQ(run(text, {}), made(6));
 }
 
+TEST_F(PreludeDefines, a_layer_stands_on_the_very_one_that_it_was_made_on) {
+  const std::string upper = dir.path() + "/upper";
+  std::filesystem::create_directory(upper);
+  write_file(upper + "/second.h", "#pragma once\n#include <set>\ninline int second() { return 1; }\n");
+  m_folders.push_back(upper);
+  const std::string lower = "#include <own.h>\n#include <list>\nint f() { return inner(); }\n";
+  const std::string both =
+      "#include <own.h>\n#include <list>\n#include <second.h>\nint f() { return inner() + second(); }\n";
+  EXPECT_EQ(run(both, {{"FIRST", "1"}}), made(2));
+  // Another process made the lower layer at the same time, and kept it last.
+  TestParts others;
+  CompileRequest asked = request("a.cc", lower);
+  asked.options.include_dirs = m_folders;
+  asked.options.defines.emplace_back("ANOTHER_MACRO_OF_A_LONGER_NAME", "1");
+  ASSERT_TRUE(Worker(test_pack(), TARSIA_TEST_PRELUDES).compile(asked, others).ok);
+  const size_t kept_before = parts.bytes(PartKind::prelude);
+  parts.take(others);
+  EXPECT_NE(parts.bytes(PartKind::prelude), kept_before) << "of the same key, and of another size";
+  EXPECT_EQ(run(lower, {}), kept(1));
+  EXPECT_EQ(run(both, {}), made(2));
+  EXPECT_EQ(run(both, {}), kept(2));
+}
+
 TEST_F(PreludeDefines, those_with_parameters_and_reserved_names_have_their_own) {
   const std::string text = "#include <own.h>\nint f() { return TWICE(2) + __OWN; }\n";
   EXPECT_EQ(run(text, {{"TWICE(x)", "(2 * (x))"}, {"__OWN", "1"}}), made(5));
