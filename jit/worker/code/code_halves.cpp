@@ -95,7 +95,7 @@ bool describes_variables(const llvm::Module& module) {
 
 class Cut {
  public:
-  explicit Cut(llvm::Module& module) : m_module(module) {}
+  Cut(llvm::Module& module, bool may_name) : m_module(module), m_may_name(may_name) {}
 
   /// Returns false if no cut is worth it.
   bool find() {
@@ -176,6 +176,7 @@ class Cut {
       if (found == m_piece_of.end()) return;
       const auto* function = llvm::dyn_cast<llvm::Function>(global);
       const bool apart = !m_pieces[found->second].copied && function &&
+                         (m_may_name || !function->hasLocalLinkage()) &&
                          (!called || function->hasFnAttribute(llvm::Attribute::NoInline));
       (apart ? piece.named : piece.together).insert(found->second);
     } else if (const auto* constant = llvm::dyn_cast<llvm::Constant>(&value)) {
@@ -271,6 +272,7 @@ class Cut {
   };
 
   llvm::Module& m_module;
+  bool m_may_name;  ///< give symbols to what has none
   std::vector<Piece> m_pieces;
   std::map<const llvm::GlobalValue*, int> m_piece_of;
   std::vector<Group> m_groups;
@@ -316,10 +318,10 @@ std::unique_ptr<llvm::Module> make_half(const llvm::Module& module, const Cut& c
 
 }  // namespace
 
-CodeHalves halve(llvm::Module& module, int unit) {
-  Cut cut(module);
+CodeHalves halve(llvm::Module& module, std::optional<int> unit) {
+  Cut cut(module, unit.has_value());
   if (!cut.find()) return {};
-  cut.give_symbols(unit);
+  cut.give_symbols(unit.value_or(0));
   CodeHalves halves{make_half(module, cut, 0), {}};
   llvm::raw_string_ostream out(halves.second);
   llvm::WriteBitcodeToFile(*make_half(module, cut, 1), out);

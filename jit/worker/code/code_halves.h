@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace llvm {
@@ -19,9 +20,10 @@ struct CodeHalves {
 /// Cuts `module` where the cut loses nothing. Functions that call each other and may be inlined stay
 /// together, with the variables that they share. Functions of headers, which every object may define for
 /// itself, are copied to their callers. Symbols that one part uses of the other become hidden; `unit` keeps
-/// those of several modules apart. `first` is null and the module unchanged if no cut is worth a thread, or
+/// those of several modules apart. Without it, functions without a symbol stay with those that use them.
+/// `first` is null and the module unchanged if no cut is worth a thread, or
 /// if the module holds something that cannot be moved. The cut depends on the module alone, so the same
 /// source gives the same objects on every machine.
-CodeHalves halve(llvm::Module& module, int unit);
+CodeHalves halve(llvm::Module& module, std::optional<int> unit);
 
 }  // namespace tarsia::jit

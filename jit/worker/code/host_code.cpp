@@ -1,7 +1,9 @@
 // Runs LLVM's optimiser and code generator over a host module.
 #include "jit/worker/code/host_code.h"
 
+#include <algorithm>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -95,6 +97,19 @@ struct Made {
   std::vector<CodeError> errors;
 };
 
+std::vector<std::string> objects_of(const std::vector<Made>& all) {
+  std::vector<std::string> objects;
+  for (const Made& one : all) objects.push_back(one.object);
+  return objects;
+}
+
+/// A part of the headers' code, which is found or made.
+struct HeaderPart {
+  std::string bitcode;
+  std::optional<std::vector<std::string>> found;
+  std::future<std::vector<Made>> made;
+};
+
 std::string emit(clang::CompilerInstance& clang, llvm::Module& module, clang::BackendAction what) {
   llvm::SmallVector<char, 0> bytes;
   clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,
@@ -128,23 +143,55 @@ Made generate(clang::CompilerInstance& clang, llvm::Module& module, AssemblerFil
   return made;
 }
 
-Made generate_from(clang::CompilerInstance& clang, const std::string& bitcode, AssemblerFiles& files,
-                   bool keep_ir) {
-  llvm::LLVMContext context;
+using LoadedModule = llvm::Expected<std::unique_ptr<llvm::Module>>;
+
+LoadedModule load(const std::string& bitcode, llvm::LLVMContext& context, bool keep_ir) {
   context.setDiscardValueNames(!keep_ir);
-  auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "tarsia_module"), context);
-  if (!module) return {{}, {{{}, llvm::toString(module.takeError())}}};
-  return generate(clang, **module, files, keep_ir);
+  return llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "tarsia_module"), context);
 }
 
 // On a thread of its own.
 template <class Work>
-std::future<Made> begin(Work work) {
+auto begin(Work work) {
   try {
     return std::async(std::launch::async, work);
   } catch (const std::system_error&) {  // the system gives no thread
     return std::async(std::launch::deferred, work);
   }
+}
+
+// One object, or two if two threads shared the work. `unit`: halve().
+std::vector<Made> generate_halves(clang::CompilerInstance& clang, llvm::Module& module,
+                                  std::optional<int> unit, AssemblerFiles& files, bool keep_ir) {
+  CodeHalves halves;
+  if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(module);
+  if (clang.getCodeGenOpts().OptimizationLevel >= 2) halves = halve(module, unit);
+  std::vector<Made> made;
+  if (!halves.first) {
+    made.push_back(generate(clang, module, files, keep_ir));
+    return made;
+  }
+  std::future<Made> other = begin([&]() -> Made {
+    llvm::LLVMContext context;
+    LoadedModule second = load(halves.second, context, keep_ir);
+    if (!second) return {{}, {{{}, llvm::toString(second.takeError())}}};
+    return generate(clang, **second, files, keep_ir);
+  });
+  made.push_back(generate(clang, *halves.first, files, keep_ir));
+  made.push_back(other.get());
+  return made;
+}
+
+// Of the headers' code.
+std::vector<Made> generate_part(clang::CompilerInstance& clang, const std::string& bitcode,
+                                AssemblerFiles& files) {
+  llvm::LLVMContext context;
+  std::vector<Made> made;
+  if (LoadedModule module = load(bitcode, context, /*keep_ir=*/false))
+    made = generate_halves(clang, **module, std::nullopt, files, /*keep_ir=*/false);
+  else
+    made.push_back({{}, {{{}, llvm::toString(module.takeError())}}});
+  return made;
 }
 
 // The assembly outside of functions, in the order in which Clang joins it.
@@ -204,32 +251,26 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clan
   trap_forbidden_returns(*module);
   keep_callers(*module);
   if (clang.getCodeGenOpts().OptimizationLevel > 0) warn_of_chains(clang, generator, shorten_chains(*module));
-  CodeHalves halves;
-  if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
-  std::string header_code;
-  if (headers && !keep_ir) header_code = cut_header_code(*module);
-  std::optional<std::string> header_object;
-  if (headers && !header_code.empty()) header_object = headers->find(header_code);
-  std::future<Made> header_made;
-  if (!header_code.empty() && !header_object)
-    header_made = begin([&] { return generate_from(clang, header_code, files, keep_ir); });
-  if (header_made.valid()) {
-    // The other thread has more to do than this one.
-  } else if (clang.getCodeGenOpts().OptimizationLevel >= 2)
-    halves = halve(*module, unit);
-  std::vector<Made> made;
-  if (halves.first) {
-    std::future<Made> other = begin([&] { return generate_from(clang, halves.second, files, keep_ir); });
-    made.push_back(generate(clang, *halves.first, files, keep_ir));
-    made.push_back(other.get());
-  } else {
-    made.push_back(generate(clang, *module, files, keep_ir));
+  std::vector<HeaderPart> parts;
+  if (headers && !keep_ir)
+    for (std::string& bitcode :
+         cut_header_code(*module, unit, headers->origin_of, clang.getCodeGenOpts().OptimizationLevel >= 2))
+      parts.push_back({std::move(bitcode), {}, {}});
+  for (HeaderPart& part : parts) {
+    part.found = headers->find(part.bitcode);
+    if (!part.found) part.made = begin([&] { return generate_part(clang, part.bitcode, files); });
   }
-  if (header_made.valid()) {
-    made.push_back(header_made.get());
-    if (made.back().errors.empty()) headers->keep(header_code, made.back().object);
-  } else if (header_object) {
-    made.push_back({std::move(*header_object), {}});
+  std::vector<Made> made = generate_halves(clang, *module, unit, files, keep_ir);
+  for (HeaderPart& part : parts) {
+    std::vector<Made> more;
+    if (part.found) {
+      for (std::string& object : *part.found) more.push_back({std::move(object), {}});
+    } else {
+      more = part.made.get();
+      if (std::ranges::all_of(more, [](const Made& one) { return one.errors.empty(); }))
+        headers->keep(part.bitcode, objects_of(more));
+    }
+    std::ranges::move(more, std::back_inserter(made));
   }
   std::vector<std::string> objects;
   for (Made& one : made) {

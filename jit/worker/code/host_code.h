@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "jit/worker/code/header_code.h"
+
 namespace clang {
 class CodeGenerator;
 class CompilerInstance;
@@ -21,9 +23,10 @@ class AssemblerFiles;
 
 /// Where the code of headers (header_code.h) is kept. Called from generate_host_code's own thread.
 struct HeaderObjects {
-  /// The object that was made of this bitcode, if it is kept.
-  std::function<std::optional<std::string>(const std::string& bitcode)> find;
-  std::function<void(const std::string& bitcode, const std::string& object)> keep;
+  OriginOf origin_of;
+  /// The objects that were made of this bitcode, if they are kept.
+  std::function<std::optional<std::vector<std::string>>(const std::string& bitcode)> find;
+  std::function<void(const std::string& bitcode, const std::vector<std::string>& objects)> keep;
 };
 
 /// Optimises and generates code as `clang`'s options say. The result is one ELF object, or several that

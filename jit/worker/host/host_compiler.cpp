@@ -303,7 +303,7 @@ class HostConsumer final : public clang::SemaConsumer {
   // are in.
   bool parts_headers() const {
     const CompileOptions& options = m_shared.unit.request->options;
-    return m_clang.getCodeGenOpts().OptimizationLevel == 1 && !options.debug && m_shared.hooks.find_objects &&
+    return m_clang.getCodeGenOpts().OptimizationLevel >= 1 && !options.debug && m_shared.hooks.find_objects &&
            m_shared.hooks.keep_objects;
   }
 
@@ -316,14 +316,15 @@ class HostConsumer final : public clang::SemaConsumer {
         hasher.field(argument);
       return hasher.field(unit.request->host_cpu).field(bitcode).finish();
     };
-    return {.find = [this, key_of](const std::string& bitcode) -> std::optional<std::string> {
-              auto objects = m_shared.hooks.find_objects(key_of(bitcode));
-              if (!objects || objects->size() != 1) return std::nullopt;
-              return std::move(objects->front());
-            },
+    return {.origin_of =
+                [this](const llvm::GlobalValue& value) {
+                  return origin_of(m_shared, m_generator->GetDeclForMangledName(value.getName()), value);
+                },
+            .find = [this, key_of](
+                        const std::string& bitcode) { return m_shared.hooks.find_objects(key_of(bitcode)); },
             .keep =
-                [this, key_of](const std::string& bitcode, const std::string& object) {
-                  m_shared.hooks.keep_objects(key_of(bitcode), {object});
+                [this, key_of](const std::string& bitcode, const std::vector<std::string>& objects) {
+                  m_shared.hooks.keep_objects(key_of(bitcode), objects);
                 }};
   }
 

@@ -2,12 +2,14 @@
 #include "jit/worker/host/host_parse.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Lex/Preprocessor.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/source_fs.h"
+#include "llvm/IR/GlobalValue.h"
 
 namespace tarsia::jit {
 
@@ -48,6 +50,17 @@ bool is_of_user(const HostParse& parse, clang::SourceLocation place) {
   place = sources.getExpansionLoc(place);
   return parse.unit.headers && place.isValid() && sources.isLoadedSourceLocation(place) &&
          !sources.isInSystemHeader(place);
+}
+
+CodeOrigin origin_of(const HostParse& parse, const clang::Decl* decl, const llvm::GlobalValue& value) {
+  if (!decl) return value.hasLocalLinkage() ? CodeOrigin::user : CodeOrigin::header;
+  const clang::SourceManager& sources = parse.clang->getSourceManager();
+  const clang::SourceLocation place = sources.getExpansionLoc(decl->getLocation());
+  if (place.isInvalid() || in_user_text(sources, place) ||
+      sources.getBufferName(place) == llvm::StringRef(k_exports_path))
+    return CodeOrigin::user;
+  const auto* written = llvm::dyn_cast<clang::FunctionDecl>(decl);
+  return written && written->getTemplateInstantiationPattern() ? CodeOrigin::instance : CodeOrigin::header;
 }
 
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {

@@ -13,6 +13,7 @@
 #include "clang/Basic/SourceLocation.h"
 #include "jit/worker/cell/cell_items.h"
 #include "jit/worker/cell/statement_checks.h"
+#include "jit/worker/code/header_code.h"
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/host/parse_writer.h"
@@ -85,6 +86,10 @@ void begin_reading(HostParse& parse, clang::Preprocessor& preprocessor);
 
 /// Whether a place lies in a file of the user's, be it one that the unit's precompiled leading includes hold.
 bool is_of_user(const HostParse& parse, clang::SourceLocation place);
+
+/// Of a function or variable of the unit's code, which Clang made for `decl`, or for nothing in the text:
+/// null.
+CodeOrigin origin_of(const HostParse& parse, const clang::Decl* decl, const llvm::GlobalValue& value);
 
 /// The macros that the user's files define.
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor);

@@ -10,6 +10,8 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "base/file.h"
+#include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
@@ -25,21 +27,27 @@ std::string large(const std::string& head, const std::string& body = "", int ins
 
 class HeaderCodeTest : public CompileTest {
  protected:
-  // Returns the bitcode.
-  std::string cut(const std::string& text) {
+  // Returns the bitcode of all parts; m_part is the last of them. The name tells whose a function is.
+  std::string cut(const std::string& text, bool is_fast = false) {
     llvm::SMDiagnostic error;
     m_module = llvm::parseAssemblyString("@counter = external global i32\n" + text, error, m_context);
     EXPECT_TRUE(m_module) << error.getMessage().str();
     if (!m_module) return {};
-    std::string bitcode = cut_header_code(*m_module);
+    const auto origin_of = [](const llvm::GlobalValue& value) {
+      if (value.getName().starts_with("user")) return CodeOrigin::user;
+      return value.getName().starts_with("of") ? CodeOrigin::instance : CodeOrigin::header;
+    };
+    m_parts = cut_header_code(*m_module, 7, origin_of, is_fast);
     EXPECT_FALSE(llvm::verifyModule(*m_module, &llvm::errs()));
-    if (!bitcode.empty()) {
+    std::string all;
+    for (const std::string& bitcode : m_parts) {
       auto part = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "part"), m_context);
       EXPECT_TRUE(bool(part));
       if (part) m_part = std::move(*part);
       EXPECT_FALSE(llvm::verifyModule(*m_part, &llvm::errs()));
+      all += bitcode;
     }
-    return bitcode;
+    return all;
   }
   static bool defines(const llvm::Module& module, const char* name) {
     const llvm::GlobalValue* value = module.getNamedValue(name);
@@ -48,6 +56,7 @@ class HeaderCodeTest : public CompileTest {
 
   llvm::LLVMContext m_context;
   std::unique_ptr<llvm::Module> m_module, m_part;
+  std::vector<std::string> m_parts;
 };
 
 TEST_F(HeaderCodeTest, large_functions_go_and_small_ones_are_copied) {
@@ -64,9 +73,9 @@ TEST_F(HeaderCodeTest, large_functions_go_and_small_ones_are_copied) {
 }
 
 TEST_F(HeaderCodeTest, what_only_the_rest_can_define_keeps_its_users) {
-  for (const char* body : {"  store i32 1, ptr @own\n", "  call void @inner()\n"})
-    EXPECT_EQ(cut("@own = internal global i32 0\n" + large("linkonce_odr void @h()", body) +
-                  large("linkonce_odr void @inner()", "  store i32 1, ptr @own\n", 5) +
+  for (const char* body : {"  store i32 1, ptr @user_own\n", "  call void @inner()\n"})
+    EXPECT_EQ(cut("@user_own = internal global i32 0\n" + large("linkonce_odr void @h()", body) +
+                  large("linkonce_odr void @inner()", "  store i32 1, ptr @user_own\n", 5) +
                   "define void @user() {\n  call void @h()\n  ret void\n}\n"),
               "")
         << body;
@@ -74,6 +83,23 @@ TEST_F(HeaderCodeTest, what_only_the_rest_can_define_keeps_its_users) {
   EXPECT_NE(cut("@own = global i32 0\n" + large("linkonce_odr void @h()", "  store i32 1, ptr @own\n") +
                 "define void @user() {\n  call void @h()\n  ret void\n}\n"),
             "");
+}
+
+TEST_F(HeaderCodeTest, static_variables_of_headers_get_symbols) {
+  ASSERT_NE(
+      cut("@own = internal global i32 0\n@other = internal global i32 0\n" +
+          large("linkonce_odr void @h()", "  store i32 1, ptr @own\n  store ptr @callback, ptr @place\n") +
+          large("internal void @callback()", "", 5) +
+          "@place = external global ptr\ndefine void @user() {\n  call void @h()\n  ret void\n}\n"),
+      "");
+  EXPECT_TRUE(defines(*m_module, "own.of7") && defines(*m_module, "callback.of7"));
+  EXPECT_TRUE(m_module->getNamedValue("own.of7")->hasHiddenVisibility());
+  EXPECT_TRUE(defines(*m_module, "other")) << "no part names it";
+  EXPECT_TRUE(m_module->getNamedValue("other")->hasLocalLinkage());
+  EXPECT_TRUE(m_part->getNamedValue("own.of7") && !defines(*m_part, "own.of7"));
+  ASSERT_TRUE(m_part->getNamedValue("callback.of7"));
+  EXPECT_TRUE(m_part->getNamedValue("callback.of7")->hasAvailableExternallyLinkage())
+      << "LLVM may look into it";
 }
 
 TEST_F(HeaderCodeTest, what_is_small_or_reads_files_stays) {
@@ -84,6 +110,75 @@ TEST_F(HeaderCodeTest, what_is_small_or_reads_files_stays) {
       cut(large("linkonce_odr void @h()", "  call void asm sideeffect \".incbin \\22a\\22\", \"\"()\n") +
           "define void @user() {\n  call void @h()\n  ret void\n}\n"),
       "");
+}
+
+// Instructions that nothing is left of once variables are in registers.
+std::string of_variables(int count) {
+  std::string text = "  %x = alloca i32\n";
+  for (int i = 0; i < count; ++i) text += "  store i32 " + std::to_string(i) + ", ptr %x\n";
+  return text;
+}
+
+TEST_F(HeaderCodeTest, at_full_speed_what_may_be_inlined_stays) {
+  const auto with = [&](const std::string& functions, const char* called) {
+    return cut(functions + large("linkonce_odr void @much()") +
+                   "define void @user() {\n  call void @much()\n" + "  call void @" + called +
+                   "()\n  ret void\n}\n",
+               true);
+  };
+  EXPECT_NE(with(large("linkonce_odr void @h()", "", 250), "h"), "");
+  EXPECT_TRUE(defines(*m_module, "h"));
+  EXPECT_FALSE(defines(*m_module, "much"));
+  EXPECT_NE(with(large("linkonce_odr void @h()", "", 350), "h"), "");
+  EXPECT_FALSE(defines(*m_module, "h"));
+  EXPECT_NE(with(large("linkonce_odr void @h()", of_variables(350), 5), "h"), "");
+  EXPECT_TRUE(defines(*m_module, "h")) << "what vanishes does not count";
+  // What will be inlined into it counts.
+  std::string calls;
+  for (int i = 0; i < 5; ++i) calls += "  call void @inner()\n";
+  EXPECT_NE(
+      with(large("linkonce_odr void @h()", calls, 5) + large("linkonce_odr void @inner()", "", 80), "h"), "");
+  EXPECT_FALSE(defines(*m_module, "h"));
+  EXPECT_TRUE(defines(*m_part, "inner"));
+  EXPECT_NE(
+      with(large("linkonce_odr void @h()", calls, 5) + large("linkonce_odr void @inner()", "", 150), "h"),
+      "");
+  EXPECT_TRUE(defines(*m_module, "h")) << "large functions stay calls";
+  // Recursions end.
+  EXPECT_NE(with(large("linkonce_odr void @h()", "  call void @inner()\n", 5) +
+                     large("linkonce_odr void @inner()", "  call void @h()\n", 5),
+                 "h"),
+            "");
+  EXPECT_TRUE(defines(*m_module, "h"));
+}
+
+TEST_F(HeaderCodeTest, instances_are_a_part_of_their_own) {
+  const std::string header =
+      large("linkonce_odr void @h()", "  call void @inner()\n") + large("linkonce_odr void @inner()", "", 5);
+  const std::string user = "define void @user() {\n  call void @h()\n  call void @of()\n  ret void\n}\n";
+  cut(header + large("linkonce_odr void @of()", "  call void @h()\n  call void @inner()\n") + user);
+  ASSERT_EQ(m_parts.size(), 2u);
+  EXPECT_TRUE(defines(*m_part, "of") && defines(*m_part, "inner"));
+  EXPECT_FALSE(defines(*m_part, "h"));
+  const std::string first = m_parts[0];
+  // An instance more.
+  cut(header + large("linkonce_odr void @of()") + large("linkonce_odr void @of_another()") +
+      "define void @user_more() {\n  call void @of_another()\n  ret void\n}\n" + user);
+  ASSERT_EQ(m_parts.size(), 2u);
+  EXPECT_EQ(m_parts[0], first);
+  // Few instances stay, and those that are in a part of their own need what the other one keeps.
+  cut(header + large("linkonce_odr void @of()", "  call void @h()\n", 100) + user);
+  ASSERT_EQ(m_parts.size(), 1u);
+  EXPECT_EQ(m_parts[0], first);
+  EXPECT_TRUE(defines(*m_module, "of"));
+  cut(large("linkonce_odr void @h()", "", 100) + large("linkonce_odr void @of()", "  call void @h()\n") +
+      user);
+  ASSERT_EQ(m_parts.size(), 1u);
+  EXPECT_TRUE(defines(*m_part, "of") && defines(*m_part, "h") && defines(*m_module, "h"));
+  // Together they are worth it.
+  cut(large("linkonce_odr void @h()", "", 3000) + large("linkonce_odr void @of()", "", 3000) + user);
+  ASSERT_EQ(m_parts.size(), 1u);
+  EXPECT_TRUE(defines(*m_part, "of") && defines(*m_part, "h"));
 }
 
 TEST_F(HeaderCodeTest, the_bytes_do_not_depend_on_the_rest) {
@@ -109,7 +204,7 @@ TEST_F(HeaderCodeTest, an_edit_makes_no_code_of_headers_again) {
       "int count(const char* s, int more) {\n  static const std::regex word(\"[a-z]+\");\n"
       "  std::string t(s); int n = more;\n"
       "  for (std::sregex_iterator i(t.begin(), t.end(), word), e; i != e; ++i) ++n;\n  return n;\n}\n";
-  const auto run = [&](const std::string& source, int opt = 1) {
+  const auto run = [&](const std::string& source, int opt) {
     CompileRequest asked = request("a.cc", source);
     asked.options.opt = opt;
     const CompileResult result = compile(asked);
@@ -121,13 +216,44 @@ TEST_F(HeaderCodeTest, an_edit_makes_no_code_of_headers_again) {
     EXPECT_EQ(opened.function("count")->call(arguments, 2, &out), 0);
     return out.i;
   };
-  EXPECT_EQ(run(text, 2), 13);
-  EXPECT_EQ(parts.kept[PartKind::host], 0) << "code of full speed is not cut";
-  EXPECT_EQ(run(text), 13);
+  for (const int opt : {1, 2, 3}) {
+    parts.hits.clear();
+    parts.kept.clear();
+    EXPECT_EQ(run(text, opt), 13);
+    const int kept = parts.kept[PartKind::host];
+    EXPECT_GT(kept, 0) << opt;
+    EXPECT_EQ(run("// a line more\n" + text + "int more() { return 2; }\n", opt), 13);
+    EXPECT_EQ(parts.kept[PartKind::host], kept) << opt;
+    EXPECT_EQ(parts.hits[PartKind::host], kept) << opt;
+  }
+}
+
+TEST_F(HeaderCodeTest, code_of_headers_shares_their_statics_and_the_module_does_not_tell_where_it_came_from) {
+  const TemporaryDir dir;
+  std::string header =
+      "#pragma once\nstatic int counter = 5;\nstatic const int table[] = {1, 20, 300, 4000};\n"
+      "static void count() { ++counter; }\nstatic void (*const pointer)() = count;\n"
+      "template <class T>\nT much(T x) {\n  static int calls;\n  ++calls;\n  count();\n  pointer();\n";
+  for (int i = 0; i < 700; ++i)
+    header += "  if (x % 977 == " + std::to_string(i) + ") x += table[x & 3] + calls; else x ^= counter;\n";
+  write_file(dir / "much.h", header + "  return table[calls & 3];\n}\n");
+  const auto asked = [&](const char* more) {
+    CompileRequest result =
+        request("a.cc", std::string("#include \"much.h\"\nint f() { much(1L); much(2); "
+                                    "const long last = much(3L); return counter * 10000 + int(last); }\n") +
+                            more);
+    result.options.include_dirs = {dir.path()};
+    return result;
+  };
+  const CompileResult made = compile(asked(""));
+  ASSERT_TRUE(made.ok) << errors(made);
   EXPECT_EQ(parts.kept[PartKind::host], 1);
-  EXPECT_EQ(run("// a line more\n" + text + "int more() { return 2; }\n"), 13);
+  EXPECT_EQ(call(made, "f"), 110300);
+  EXPECT_TRUE(compile(asked("int more() { return 1; }\n")).ok);
+  const CompileResult found = compile(asked(""));
+  EXPECT_EQ(parts.hits[PartKind::host], 2);
   EXPECT_EQ(parts.kept[PartKind::host], 1);
-  EXPECT_EQ(parts.hits[PartKind::host], 1);
+  EXPECT_TRUE(found.module == made.module);
 }
 
 }  // namespace
