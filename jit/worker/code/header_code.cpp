@@ -240,10 +240,9 @@ class HeaderCode {
     }
   };
   struct Part {
-    std::set<llvm::Function*, ByName> large;  ///< it alone defines these
-    llvm::DenseSet<const llvm::GlobalValue*>
-        needed;                                      ///< it holds these, copies of small functions among them
-    llvm::DenseSet<const llvm::GlobalValue*> named;  ///< the rest defines these, and gives them symbols
+    std::set<llvm::Function*, ByName> large;          ///< it alone defines these
+    llvm::DenseSet<const llvm::GlobalValue*> needed;  ///< what it holds, copies of small functions among it
+    llvm::DenseSet<const llvm::GlobalValue*> named;   ///< the rest defines these, and gives them symbols
     unsigned weight = 0;
   };
 
@@ -270,8 +269,9 @@ class HeaderCode {
   void note_nameable(llvm::GlobalValue& value) {
     m_nameable.insert(&value);
     const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&value);
-    if (variable ? variable->isConstant() && variable->hasDefinitiveInitializer()
-                 : llvm::isa<llvm::Function>(value))
+    const auto* function = llvm::dyn_cast<llvm::Function>(&value);
+    if ((variable && variable->isConstant() && variable->hasDefinitiveInitializer()) ||
+        (function && !may_read_files(*function)))
       m_shown.insert(&value);
   }
 

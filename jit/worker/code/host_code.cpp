@@ -252,13 +252,14 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clan
   keep_callers(*module);
   if (clang.getCodeGenOpts().OptimizationLevel > 0) warn_of_chains(clang, generator, shorten_chains(*module));
   std::vector<HeaderPart> parts;
-  if (headers && !keep_ir)
+  if (headers && !keep_ir) {
     for (std::string& bitcode :
          cut_header_code(*module, unit, headers->origin_of, clang.getCodeGenOpts().OptimizationLevel >= 2))
       parts.push_back({std::move(bitcode), {}, {}});
-  for (HeaderPart& part : parts) {
-    part.found = headers->find(part.bitcode);
-    if (!part.found) part.made = begin([&] { return generate_part(clang, part.bitcode, files); });
+    for (HeaderPart& part : parts) {
+      part.found = headers->find(part.bitcode);
+      if (!part.found) part.made = begin([&] { return generate_part(clang, part.bitcode, files); });
+    }
   }
   std::vector<Made> made = generate_halves(clang, *module, unit, files, keep_ir);
   for (HeaderPart& part : parts) {
@@ -267,7 +268,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clan
       for (std::string& object : *part.found) more.push_back({std::move(object), {}});
     } else {
       more = part.made.get();
-      if (std::ranges::all_of(more, [](const Made& one) { return one.errors.empty(); }))
+      if (headers && std::ranges::all_of(more, [](const Made& one) { return one.errors.empty(); }))
         headers->keep(part.bitcode, objects_of(more));
     }
     std::ranges::move(more, std::back_inserter(made));
