@@ -251,6 +251,16 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   return args;
 }
 
+std::vector<std::string> code_arguments(const CompileRequest& request, Language language) {
+  CompileRequest plain;
+  plain.cuda = request.cuda;
+  plain.cuda_parts = request.cuda_parts;
+  plain.options = request.options;
+  plain.options.defines.clear();
+  plain.options.include_dirs.clear();
+  return clang_arguments(plain, language, "", "");
+}
+
 std::string fault_of_warnings(const CompileOptions& options) {
   for (const std::string& flag : options.cflags) {
     llvm::StringRef name = flag;

@@ -24,6 +24,8 @@ Language language_of(const SourceFile& file, bool request_is_cuda);
 /// precompiled prelude, or empty.
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude);
+/// The same without the macros and the user's folders, which change what is read and not what is made of it.
+std::vector<std::string> code_arguments(const CompileRequest& request, Language language);
 
 /// A Clang set up for these arguments, ready to run an action on any half of a text. Null if it does not
 /// understand them. The collector must outlive it.

@@ -312,8 +312,7 @@ class HostConsumer final : public clang::SemaConsumer {
       const HostUnit& unit = m_shared.unit;
       Hasher hasher("tarsia header object");
       hasher.field(build_id());
-      for (const std::string& argument : clang_arguments(*unit.request, unit.language, "", ""))
-        hasher.field(argument);
+      for (const std::string& argument : code_arguments(*unit.request, unit.language)) hasher.field(argument);
       return hasher.field(unit.request->host_cpu).field(bitcode).finish();
     };
     return {.origin_of =

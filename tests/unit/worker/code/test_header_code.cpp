@@ -207,6 +207,7 @@ TEST_F(HeaderCodeTest, an_edit_makes_no_code_of_headers_again) {
   const auto run = [&](const std::string& source, int opt) {
     CompileRequest asked = request("a.cc", source);
     asked.options.opt = opt;
+    asked.options.defines.emplace_back("VERSION", std::to_string(source.size()));
     const CompileResult result = compile(asked);
     EXPECT_TRUE(result.ok) << errors(result);
     const Opened opened(result.module);
