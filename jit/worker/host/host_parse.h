@@ -87,8 +87,7 @@ void begin_reading(HostParse& parse, clang::Preprocessor& preprocessor);
 /// Whether a place lies in a file of the user's, be it one that the unit's precompiled leading includes hold.
 bool is_of_user(const HostParse& parse, clang::SourceLocation place);
 
-/// Of a function or variable of the unit's code, which Clang made for `decl`, or for nothing in the text:
-/// null.
+/// Where a function or variable of the unit's code is written. Clang made it for `decl`, or by itself (null).
 CodeOrigin origin_of(const HostParse& parse, const clang::Decl* decl, const llvm::GlobalValue& value);
 
 /// The macros that the user's files define.

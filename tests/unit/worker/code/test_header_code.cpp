@@ -7,8 +7,13 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "base/file.h"
 #include "tests/unit/base/temporary_dir.h"
@@ -227,6 +232,44 @@ TEST_F(HeaderCodeTest, an_edit_makes_no_code_of_headers_again) {
     EXPECT_EQ(parts.kept[PartKind::host], kept) << opt;
     EXPECT_EQ(parts.hits[PartKind::host], kept) << opt;
   }
+}
+
+/// The functions that a module has code of. What is inlined wherever it is called has none.
+std::set<std::string> functions_of(const std::string& module) {
+  std::set<std::string> names;
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(module, "module"));
+  EXPECT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  if (!file) return names;
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    auto type = symbol.getType();
+    auto name = symbol.getName();
+    if (type && name && *type == llvm::object::SymbolRef::ST_Function) names.insert(name->str());
+  }
+  return names;
+}
+
+TEST_F(HeaderCodeTest, at_full_speed_the_same_functions_are_inlined) {
+  CompileRequest asked =
+      request("a.cc",
+              "#include <regex>\n#include <map>\n#include <string>\n#include <vector>\n"
+              "long count(const char* s) {\n  static const std::regex word(\"[a-z]+\");\n"
+              "  std::map<std::string, std::vector<long>> found;\n  const std::string t(s);\n"
+              "  for (std::sregex_iterator i(t.begin(), t.end(), word), e; i != e; ++i)\n"
+              "    found[i->str()].push_back(i->position());\n"
+              "  return found.size() + std::regex_replace(t, word, \"<$&>\").size();\n}\n");
+  const CompileResult cut = compile(asked);
+  const int kept = parts.kept[PartKind::host];
+  EXPECT_GT(kept, 0);
+  asked.options.cflags = {"-emit-llvm"};  // then nothing is cut
+  const CompileResult whole = compile(asked);
+  EXPECT_EQ(parts.kept[PartKind::host], kept);
+  ASSERT_TRUE(cut.ok && whole.ok) << errors(cut) << errors(whole);
+  const std::set<std::string> of_cut = functions_of(cut.module), of_whole = functions_of(whole.module);
+  EXPECT_GT(of_whole.size(), 100u);
+  std::vector<std::string> others;
+  std::ranges::set_symmetric_difference(of_cut, of_whole, std::back_inserter(others));
+  // LLVM's own order of work decides about a function of a few instructions.
+  EXPECT_LE(others.size(), 2u) << testing::PrintToString(others);
 }
 
 TEST_F(HeaderCodeTest, code_of_headers_shares_their_statics_and_the_module_does_not_tell_where_it_came_from) {
